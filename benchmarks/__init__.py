@@ -1,0 +1,1 @@
+"""How fast, beside what: `python -m benchmarks`, or `make bench`. Numbers are ratios within one run."""

@@ -1,0 +1,233 @@
+"""How the edge worker reaches the big model: which host, which port. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sedna_api.labels import ANNOTATION_PREFIX
+from sedna_render import settings as settings_module
+from sedna_render.resources import is_placeholder
+from sedna_render.settings import annotation_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sedna_render.findings import Finding, Path
+    from sedna_render.resources import Node, Service
+    from sedna_render.settings import Settings
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+EDGE_LABEL = "node-role.kubernetes.io/edge"
+_CLOUD_SPEC: Path = ("spec", "cloudWorker", "template", "spec")
+
+
+class Address(NamedTuple):
+    """A host, as the library builds a URL from it, and where it comes from."""
+
+    host: str
+    source: str
+
+    @property
+    def in_url(self) -> str:
+        """The host as it stands in a URL: an IPv6 address in brackets."""
+        return f"[{self.host}]" if settings_module.is_ipv6(self.host) else self.host
+
+
+def cloud_address(
+    service: Service, settings: Settings, nodes: Mapping[str, Node], findings: list[Finding]
+) -> Address | None:
+    """The address of a node through which the big model's NodePort is reached; None after an error."""
+    annotation = service.annotations.get("cloud-address")
+    if annotation is not None:
+        return _annotated(service, annotation, findings)
+    pod_spec = service.spec["cloudWorker"]["template"].get("spec") or {}
+    pinned = _pinned(pod_spec)
+    if pinned and pinned in settings["nodeAddresses"]:
+        return Address(settings["nodeAddresses"][pinned], f"nodeAddresses[{pinned}], {settings.source('nodeAddresses')}")
+    if settings["cloudAddress"]:
+        return Address(settings["cloudAddress"], f"cloudAddress, {settings.source('cloudAddress')}")
+    if pinned:
+        node = _node_called(pinned, nodes, by_label=not pod_spec.get("nodeName"))
+        if node and (address := node_address(node)):
+            return Address(address, f"Node {node.name}")
+        _report_none(service, pinned, node, findings)
+        return None
+    return _first_match(service, pod_spec, nodes, findings)
+
+
+def _annotated(service: Service, value: str, findings: list[Finding]) -> Address | None:
+    if problem := settings_module.address_problem(value):
+        findings.append(
+            service.origin.error(
+                "invalid-address", _annotation("cloud-address"), problem, "write an IP address or a host name"
+            )
+        )
+        return None
+    return Address(value, annotation_source(service, "cloud-address"))
+
+
+def external_address(service: Service, port: int, findings: list[Finding]) -> tuple[Address, str] | None:
+    """Host and port that the user gives for ``expose: External``; None after an error."""
+    value = service.annotations.get("big-model-address")
+    if value is None:
+        findings.append(
+            service.origin.error(
+                "no-cloud-address",
+                ("metadata", "annotations"),
+                "expose: External, and nothing says where the big model is reached",
+                f"add the annotation {ANNOTATION_PREFIX}big-model-address: <host>[:<port>]",
+            )
+        )
+        return None
+    host, number = _split_port(value)
+    problem = settings_module.address_problem(host)
+    if number is not None and not _is_port(number):
+        problem = f'"{number}" is not a port (1 to 65535)'
+    if problem:
+        findings.append(
+            service.origin.error(
+                "invalid-address",
+                _annotation("big-model-address"),
+                problem,
+                "write <host>, <host>:<port> or [<IPv6 address>]:<port>, without a scheme or a path",
+            )
+        )
+        return None
+    return Address(host, annotation_source(service, "big-model-address")), number or str(port)
+
+
+def _split_port(value: str) -> tuple[str, str | None]:
+    """Host and port of ``host:port``, ``[v6]:port``, ``host`` or a bare IPv6 address."""
+    if value.startswith("["):
+        host, bracket, rest = value[1:].partition("]")
+        return (host, rest[1:]) if bracket and rest.startswith(":") else (host if not rest else value, None)
+    if value.count(":") == 1:
+        host, _, port = value.partition(":")
+        return host, port
+    return value, None
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65535
+
+
+def node_address(node: Node) -> str | None:
+    """A node's address: external before internal, IPv4 before IPv6, then the first."""
+    for kind in ("ExternalIP", "InternalIP"):
+        of_kind = [address for type_, address in node.addresses if type_ == kind]
+        if of_kind:
+            return min(of_kind, key=settings_module.is_ipv6)
+    return None
+
+
+def _pinned(pod_spec: Mapping[str, Any]) -> str:
+    """The node that the cloud worker is bound to, or ""."""
+    selector = pod_spec.get("nodeSelector") or {}
+    return pod_spec.get("nodeName") or selector.get(HOSTNAME_LABEL) or ""
+
+
+def _node_called(name: str, nodes: Mapping[str, Node], *, by_label: bool) -> Node | None:
+    if by_label:
+        labelled = [node for _, node in sorted(nodes.items()) if node.labels.get(HOSTNAME_LABEL) == name]
+        if labelled:
+            return labelled[0]
+    return nodes.get(name)
+
+
+def _first_match(
+    service: Service, pod_spec: Mapping[str, Any], nodes: Mapping[str, Node], findings: list[Finding]
+) -> Address | None:
+    constrained = pod_spec.get("nodeSelector") or _required_terms(pod_spec)
+    candidates = _matching(pod_spec, nodes.values()) if constrained else []
+    for node in candidates:
+        address = node_address(node)
+        if address:
+            findings.append(
+                service.origin.warning(
+                    "cloud-not-pinned",
+                    _CLOUD_SPEC,
+                    f"the cloud worker may run on any of {len(candidates)} node(s); edge workers call it through "
+                    f"{node.name} ({address})",
+                    "set cloudAddress in sedna-render.yaml to an address that stays (any node forwards the NodePort)",
+                )
+            )
+            return Address(address, f"Node {node.name}, the first that matches")
+    _report_none(service, "", None, findings)
+    return None
+
+
+def _matching(pod_spec: Mapping[str, Any], nodes: Iterable[Node]) -> list[Node]:
+    selector = pod_spec.get("nodeSelector") or {}
+    terms = _required_terms(pod_spec)
+    return sorted(
+        (
+            node
+            for node in nodes
+            if not node.unschedulable
+            and EDGE_LABEL not in node.labels
+            and all(node.labels.get(key) == value for key, value in selector.items())
+            and (not terms or any(_term_matches(term, node) for term in terms))
+        ),
+        key=lambda node: node.name,
+    )
+
+
+def _required_terms(pod_spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return required.get("nodeSelectorTerms") or []
+
+
+def _term_matches(term: Mapping[str, Any], node: Node) -> bool:
+    expressions = term.get("matchExpressions") or []
+    by_name = term.get("matchFields") or []
+    if not expressions and not by_name:
+        return False
+    return all(_expression_matches(expression, node.labels) for expression in expressions) and all(
+        _expression_matches(expression, {"metadata.name": node.name}) for expression in by_name
+    )
+
+
+def _expression_matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """One node selector requirement, as the scheduler reads it."""
+    key, operator, values = expression["key"], expression["operator"], expression.get("values") or []
+    value = labels.get(key)
+    if operator == "In":
+        return value in values
+    if operator == "NotIn":
+        return value not in values
+    if operator == "Exists":
+        return value is not None
+    if operator == "DoesNotExist":
+        return value is None
+    try:
+        found, wanted = int(value or ""), int(values[0])
+    except (ValueError, IndexError):
+        return False
+    return found > wanted if operator == "Gt" else found < wanted
+
+
+def _report_none(service: Service, pinned: str, node: Node | None, findings: list[Finding]) -> None:
+    if is_placeholder(pinned):
+        return  # told already, and with the name filled in there may be an address
+    if node is not None:
+        message = f"Node {node.name} has no ExternalIP and no InternalIP for the edge worker to call"
+    elif pinned:
+        message = f'no address is known for node "{pinned}", on which the cloud worker runs'
+    else:
+        message = "no address is known through which the edge worker reaches the cloud worker"
+    key = f"nodeAddresses[{pinned}]" if pinned else "nodeAddresses"
+    path = (*_CLOUD_SPEC, "nodeName") if pinned else _CLOUD_SPEC
+    findings.append(
+        service.origin.error(
+            "no-cloud-address",
+            path,
+            message,
+            f"give one of: the annotation {ANNOTATION_PREFIX}cloud-address on the service; {key} or cloudAddress in "
+            "sedna-render.yaml; the Node among the inputs (kubectl get node <name> -o yaml); or use expose: EdgeMesh",
+        )
+    )
+
+
+def _annotation(name: str) -> Path:
+    return ("metadata", "annotations", ANNOTATION_PREFIX + name)

@@ -1,0 +1,151 @@
+"""``sedna-render render``: manifests to standard output, or into a folder."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sedna_render import explain as explanation, node_ports, output as texts, plan as plans, repository as repositories, write
+from sedna_render.cli.exit_status import ExitStatus
+from sedna_render.cli.options import common, request
+from sedna_render.cli.progress import progress
+from sedna_render.cli.report import report
+from sedna_render.findings import ERROR, WARNING, Finding, Location
+from sedna_render.settings import NODE_PORT
+
+if TYPE_CHECKING:
+    from sedna_render.repository import Repository
+
+_OPTIONS_HELP = """Render manifests from files, folders (all YAML and JSON below them), globs or - (standard input).
+
+Without -o they go to standard output. With -o they go into a folder that sedna-render then owns: files whose
+service is gone are removed, files that somebody edited are never overwritten (see --force), and nothing at all is
+written when anything is wrong.
+
+\b
+Examples:
+  sedna-render render services/
+  sedna-render render services/ -o manifests/ --kustomization
+  sedna-render render service.yaml models.yaml --expose EdgeMesh | kubectl apply -f -
+  sedna-render render services/ --explain default/helmet"""
+
+
+@click.command("render", help=_OPTIONS_HELP)
+@common
+@click.option("-o", "--output", metavar="DIR", help="The folder to write into; - is standard output.")
+@click.option("--format", "form", type=click.Choice(texts.FORMATS), default=texts.YAML, show_default=True)
+@click.option("--kustomization/--no-kustomization", default=None, help="Keep a kustomization.yaml that lists the files.")
+@click.option("--force", is_flag=True, help="Overwrite generated files that were edited by hand.")
+@click.option("--explain", metavar="SERVICE", help="Print a service's effective settings and where they come from.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what was passed over.")
+def command(**options: Any) -> int:
+    """Parse, render, write, report."""
+    # Everything lives until the process ends: looking for garbage among it costs a sixth of the run.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        repository = repositories.read(request(options, options["output"]))
+        if options["explain"]:
+            return _explain(repository, options["explain"], options)
+        return _to_folder(repository, options) if repository.output else _to_stdout(repository, options)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _to_stdout(repository: Repository, options: dict[str, Any]) -> int:
+    unrecorded = _unrecorded(repository)
+    pieces = list(texts.stream(progress(repository.render()), options["form"]))
+    repository.findings.extend(unrecorded)
+    _report(repository, options)
+    if repository.has_errors:
+        return ExitStatus.INPUT
+    sys.stdout.write("".join(pieces))
+    sys.stdout.flush()
+    return ExitStatus.FINE
+
+
+def _to_folder(repository: Repository, options: dict[str, Any]) -> int:
+    try:
+        plan = make_plan(repository, options)
+        repository.findings.extend((*plan.findings, *plans.refusals(plan, force=options["force"])))
+        _report(repository, options)
+        if repository.has_errors:
+            return ExitStatus.INPUT
+        done = write.apply(plan, force=options["force"])
+    except plans.WriteError as problem:
+        click.echo(f"sedna-render: error: {problem}", err=True)
+        return ExitStatus.SYSTEM
+    if not options["quiet"]:
+        click.echo(f"{repository.output}: {_summary(done)}", err=True)
+    return ExitStatus.FINE
+
+
+def make_plan(repository: Repository, options: dict[str, Any]) -> plans.Plan:
+    """What would be written: the same for ``render`` and ``check``. Raises WriteError."""
+    form = texts.Form(repository.settings["layout"], options["form"])
+    files = texts.files(progress(repository.render()), form)
+    lock = repository.decisions.lock
+    target = repository.target._replace(
+        kustomization=options["kustomization"],
+        lock_path=repository.lock_path,
+        lock_text=node_ports.lock_text(lock) if lock or repository.recorded else "",
+    )
+    return plans.make(target, files)
+
+
+def _summary(done: write.Written) -> str:
+    if not done.written and not done.removed:
+        return "nothing to do, every file is what it should be"
+    return ", ".join(
+        f"{number} file{'' if number == 1 else 's'} {what}"
+        for number, what in ((done.written, "written"), (done.removed, "removed"))
+        if number
+    )
+
+
+def _unrecorded(repository: Repository) -> list[Finding]:
+    """NodePort numbers that were chosen now and that nothing keeps."""
+    services = repository.world.inventory.services
+    return [
+        services[key].origin.warning(
+            "nodeport-unrecorded",
+            ("metadata", "name"),
+            f"NodePort {assigned.number} was chosen now and is not recorded: another service may move it",
+            "write with -o, which keeps the numbers in sedna-render.lock; or set the annotation render.sedna.io/node-port",
+        )
+        for key, assigned in repository.decisions.numbers.items()
+        if assigned.origin == "chosen" and repository.decisions.choices[key].expose == NODE_PORT
+    ]
+
+
+def _explain(repository: Repository, name: str, options: dict[str, Any]) -> int:
+    found = explanation.find(name, repository.world.inventory)
+    if isinstance(found, list):
+        there = f"did you mean {', '.join(found)}?" if found else "there is none among the inputs"
+        repository.findings.append(
+            Finding("no-such-service", ERROR, Location("--explain"), "", "", f'no service "{name}"', there)
+        )
+        _report(repository, options)
+        return ExitStatus.INPUT
+    rows = list(explanation.explain(found, repository.world, repository.decisions, repository.findings))
+    _report(repository, options)
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    click.echo(f"{found.origin.subject} ({found.origin.locate()})")
+    for row in rows:
+        click.echo(f"  {row.name:<{widths[0]}}  {row.value:<{min(widths[1], 60)}}  {row.source}".rstrip())
+    return ExitStatus.INPUT if repository.has_errors else ExitStatus.FINE
+
+
+def _report(repository: Repository, options: dict[str, Any]) -> None:
+    shown = [
+        finding for finding in repository.findings if finding.is_error or not options["quiet"] or finding.severity != WARNING
+    ]
+    report(shown, options["error_format"], color=options["color"])
+    if options["verbose"]:
+        for kind, number in sorted(repository.world.inventory.passed_over.items()):
+            click.echo(f"passed over: {number} {kind}", err=True)

@@ -1,0 +1,110 @@
+"""Explains one service: each effective setting and where it comes from. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sedna_api import CLOUD, EDGE
+from sedna_render import joint_inference, model_mount
+from sedna_render.settings import BIG_MODEL_PORT, DEFAULTS, NODE_PORT, annotation_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sedna_render.findings import Finding
+    from sedna_render.joint_inference import World
+    from sedna_render.pipeline import Decisions
+    from sedna_render.resources import Inventory, Service
+
+_ORIGINS = {"annotation": "", "recorded": "recorded in the lock file", "chosen": "chosen now, not recorded yet"}
+#: Settings of a run that a service cannot change, in the order in which they are shown.
+_SHARED = (
+    "namespace",
+    "nodePortRange",
+    "lcServer",
+    "storageInitializerImage",
+    "s3Endpoint",
+    "s3UseHttps",
+    "edgeAutonomy",
+    "modelReadOnly",
+    "labels",
+    "annotations",
+    "layout",
+    "output",
+    "templates",
+)
+
+
+class Row(NamedTuple):
+    """One effective setting."""
+
+    name: str
+    value: str
+    source: str
+
+
+def find(name: str, inventory: Inventory) -> Service | list[str]:
+    """The service called ``namespace/name`` or ``name``; or the keys that may have been meant."""
+    services = inventory.services
+    if name in services:
+        return services[name]
+    same = [key for key in sorted(services) if key.partition("/")[2] == name]
+    if len(same) == 1:
+        return services[same[0]]
+    if same:
+        return same
+    import difflib  # noqa: PLC0415 - only when an error is being worded
+
+    by_name = {key.partition("/")[2]: key for key in sorted(services)}
+    near = difflib.get_close_matches(name.rpartition("/")[2], by_name, n=5, cutoff=0.4)
+    return [by_name[match] for match in near] or sorted(services)[:5]
+
+
+def explain(service: Service, world: World, decisions: Decisions, findings: list[Finding]) -> Iterator[Row]:
+    """The settings of a service in a fixed order; errors go to the findings."""
+    choice = decisions.choices.get(service.key)
+    if choice is None:
+        return
+    for name in ("workload", "expose"):
+        setting = world.settings.of(service, name)
+        yield Row(name, setting.value, setting.source)
+    annotated = "big-model-port" in service.annotations
+    source = annotation_source(service, "big-model-port") if annotated else "default"
+    yield Row("big-model-port", str(choice.big_model_port or BIG_MODEL_PORT), source)
+    assigned = decisions.numbers.get(service.key)
+    if assigned and choice.expose == NODE_PORT:
+        origin = _ORIGINS[assigned.origin] or annotation_source(service, "node-port")
+        yield Row("node-port", str(assigned.number), origin)
+    big_model = joint_inference.find_big_model(
+        service, choice, assigned.number if assigned else None, world, findings
+    )
+    if big_model:
+        yield Row("BIG_MODEL_IP", big_model.host, big_model.source)
+        yield Row("BIG_MODEL_PORT", big_model.port, "the node port" if big_model.node_port else choice.expose)
+    yield from _models(service, world)
+    for name in _SHARED:
+        value = world.settings[name]
+        if value != DEFAULTS[name] or name in world.settings.sources or value not in ("", {}):
+            yield Row(name, _shown(value), world.settings.source(name))
+
+
+def _models(service: Service, world: World) -> Iterator[Row]:
+    for worker in (CLOUD, EDGE):
+        name = service.spec[f"{worker}Worker"]["model"]["name"]
+        model = world.inventory.models.get((service.namespace, name))
+        if model is None:
+            yield Row(f"{worker} model", name, "not among the inputs")
+            continue
+        plan = model_mount.plan(model.url, mount="model-mount" not in model.annotations)
+        how = plan.message if isinstance(plan, model_mount.Refused) else f"MODEL_URL {plan.model_url}"
+        yield Row(f"{worker} model", f"{name}: {how}", str(model.origin.locate(("spec", "url"))))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in sorted(value.items())) or "none"
+    return str(value)
+
+

@@ -1,0 +1,3 @@
+module vectors
+
+go 1.26
