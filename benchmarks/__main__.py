@@ -135,7 +135,7 @@ def kustomize(plan: Plan) -> Section:
     _peers("equal", output, result, str(plan.kustomize))
     text = (
         f"{plan.kustomize:,} services as overlays of one base, in one build. In its favour: every patch is finished; one file of output. "
-        "All objects are compared and equal. Its time grows with the square of the number of overlays."
+        "All objects are compared and equal."
     )
     return section("Beside kustomize", text, runs, "`sedna-render render`")
 

@@ -100,7 +100,9 @@ def _split_port(value: str) -> tuple[str, str | None]:
     """Host and port of ``host:port``, ``[v6]:port``, ``host`` or a bare IPv6 address."""
     if value.startswith("["):
         host, bracket, rest = value[1:].partition("]")
-        return (host, rest[1:]) if bracket and rest.startswith(":") else (host if not rest else value, None)
+        if not bracket or not settings_module.is_ipv6(host) or rest[:1] not in ("", ":"):
+            return value, None
+        return host, rest[1:] if rest else None
     if value.count(":") == 1:
         host, _, port = value.partition(":")
         return host, port

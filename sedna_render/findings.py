@@ -75,7 +75,9 @@ def field_text(path: Path) -> str:
         elif _PLAIN_FIELD.match(step):
             text += f".{step}" if text else step
         else:
-            text += f'["{step}"]'
+            import json
+
+            text += f"[{json.dumps(step, ensure_ascii=False)}]"
     return text
 
 

@@ -307,7 +307,7 @@ class Inventory:
                 "the name becomes a Service's and a label's value",
             )
         self._check_namespace(origin)
-        self._check_placeholders(origin, _service_texts(data["spec"]))
+        self._check_placeholders(origin, [*_owners(data), *_service_texts(data["spec"])])
         # Also after an error: what else is wrong with the service is to be told in the same run.
         service = Service(origin.namespace, origin.name, annotations, data["spec"], origin)
         self.services[service.key] = service
@@ -326,7 +326,7 @@ class Inventory:
             "use lower-case letters, digits, - and . (at most 253)",
         )
         spaced = self._check_namespace(origin)
-        filled = self._check_placeholders(origin, [(("spec", "url"), url)])
+        filled = self._check_placeholders(origin, [*_owners(data), (("spec", "url"), url)])
         secret = not credential or self._check_name(
             origin,
             names.dns_1123_subdomain(credential),
@@ -381,6 +381,12 @@ def is_placeholder(value: Any) -> bool:
     return (
         isinstance(value, str) and ("$" in value or "<" in value) and _PLACEHOLDER.fullmatch(value.strip()) is not None
     )
+
+
+def _owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """An owner that does not exist has the object deleted as soon as it is applied."""
+    for index, owner in enumerate(data["metadata"].get("ownerReferences") or []):
+        yield ("metadata", "ownerReferences", index, "uid"), owner.get("uid")
 
 
 def _service_texts(spec: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:

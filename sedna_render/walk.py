@@ -121,7 +121,7 @@ class _Search:
                 if not matches
                 else f"the pattern matches no file that ends in {ends}"
             )
-            remedy = "`*` matches within one folder, `**` any depth of folders; hidden files must be named."
+            remedy = "`*` matches within one folder, `**` any depth of folders; hidden files must be named"
             self._report("no-input", shown(pattern), message, remedy)
 
     def _walk(self, name: str, real: str, *, linked: bool) -> bool:

@@ -72,7 +72,7 @@ def check_depth(values: list[Any]) -> None:
     :raises RejectedError: when the values of a list lie too deep in each other.
     """
     level = values
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         level = [
             child
             for value in level

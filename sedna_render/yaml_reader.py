@@ -97,7 +97,7 @@ def _quick_values(content: bytes) -> list[Any]:
 
 @lru_cache(maxsize=8)
 def _recording(content: bytes) -> Recording:
-    from sedna_render import yaml_json_recorder, yaml_recorder
+    from sedna_render import yaml_json_recorder, yaml_recorder  # noqa: PLC0415 - only when something is wrong
 
     text, unreadable = yaml_text.decode(content)
     if not yaml_json.looks_like_json(text.encode("utf-8", "replace")):

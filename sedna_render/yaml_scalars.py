@@ -7,6 +7,10 @@ and a float without a fraction is an integer, since the value passes through JSO
 from __future__ import annotations
 
 import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from math import isnan
+from struct import pack, unpack
 from typing import Any
 
 TAG = "tag:yaml.org,2002:"
@@ -204,11 +208,9 @@ def _is_timestamp(text: str) -> bool:
 
 
 def _decode_base64(text: str) -> str:
-    from binascii import Error, a2b_base64
-
     try:
         content = a2b_base64(text.replace("\r", "").replace("\n", ""), strict_mode=True)
-    except (Error, ValueError):
+    except (Base64Error, ValueError):
         msg = "the tag says !!binary, but the value is not base64"
         raise ScalarError(msg) from None
     # Go's JSON encoder writes U+FFFD for each byte that is not UTF-8.
@@ -239,8 +241,6 @@ def as_key(value: Any) -> str:
 
 def _float_key(value: float) -> str:
     """Go's ``strconv.FormatFloat(value, 'g', -1, 32)``: keys go through 32 bits."""
-    from math import isnan
-    from struct import pack, unpack
 
     def in_32_bits(number: float) -> float:
         return float(unpack("f", pack("f", number))[0])

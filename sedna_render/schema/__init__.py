@@ -116,7 +116,7 @@ def _is_old_group(data: Any) -> bool:
 
 def _old(data: Any, problems: list[Problem]) -> tuple[list[Violation], list[Problem]]:
     """One finding if the document has an old form, and the problems that this does not explain."""
-    from sedna_render.schema import old_form  # only old or broken documents need it
+    from sedna_render.schema import old_form  # noqa: PLC0415 - only old or broken documents need it
 
     old = old_form.find(data) if isinstance(data, dict) else None
     if old is None:
@@ -127,7 +127,7 @@ def _old(data: Any, problems: list[Problem]) -> tuple[list[Violation], list[Prob
 
 def _violations(file: str, data: Any, problems: list[Problem]) -> list[Violation]:
     """The problems in words; two of one cause (a field misspelt, and missing) as one."""
-    from sedna_render.schema import misplaced, wording  # only broken documents need them
+    from sedna_render.schema import misplaced, wording  # noqa: PLC0415 - only broken documents need them
 
     top = closures.root(file)
     unknown = [problem.path for problem in problems if problem.what == closures.UNKNOWN]
@@ -162,6 +162,6 @@ def _is_in_pod_spec(file: str, path: Path) -> bool:
 
 def json_schema(kind: str) -> Schema:
     """A self-contained JSON schema (draft 7) of a kind, for editors and kubeconform; KeyError for an unknown kind."""
-    from sedna_render.schema import bundle
+    from sedna_render.schema import bundle  # noqa: PLC0415 - only one command needs it
 
     return bundle.bundle(FILES[kind])

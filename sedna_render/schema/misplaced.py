@@ -70,7 +70,7 @@ def _folded(name: str) -> str:
 
 def _closest(name: str, known: tuple[str, ...]) -> tuple[str, float]:
     """The known name most like `name`, and how like it is."""
-    from difflib import SequenceMatcher  # costs start-up time, and most runs have nothing to word
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only when an error is being worded
 
     best, likeness = "", 0.0
     if len(name) > _LONGEST:

@@ -84,10 +84,82 @@ def test_invalid_fixture_is_refused(path: Path, text_snapshot: SnapshotAssertion
     assert stderr == text_snapshot
 
 
+def expected_of_history() -> dict[str, str]:
+    """The column "expected" of both tables in examples/README.md, by case."""
+    found: dict[str, str] = {}
+    heads: list[str] = []
+    for line in (FIXTURES / "examples" / "README.md").read_text().splitlines():
+        row = [cell.strip() for cell in line.split("|")]
+        if row[1:2] == ["case"]:
+            heads = row
+        elif len(row) > 2 and row[1].startswith("`"):
+            found[row[1].strip("`")] = row[heads.index("expected")]
+    return found
+
+
+EXPECTED = expected_of_history()
+
+
 @pytest.mark.parametrize("path", cases(FIXTURES / "examples", "example-"))
-def test_example_of_sedna_renders_or_is_refused(path: Path, text_snapshot: SnapshotAssertion) -> None:
+def test_service_of_sedna_renders_or_is_refused(path: Path, text_snapshot: SnapshotAssertion) -> None:
     status, stdout, stderr = render(path)
 
-    assert status in (ExitStatus.FINE, ExitStatus.INPUT)
+    expected = EXPECTED[path.name]
+    assert status == (ExitStatus.FINE if expected == "renders" else ExitStatus.INPUT)
     assert bool(stdout) == (status == ExitStatus.FINE)
+    assert not rules(stderr, "error") - set(re.findall(r"`([a-z0-9-]+)`", expected))
     assert with_messages(stdout, stderr) == text_snapshot
+
+
+MODELS = sorted((FIXTURES / "examples-models").glob("*.yaml"))
+SERVICE = """\
+apiVersion: sedna.io/v1alpha1
+kind: JointInferenceService
+metadata: {{name: example, namespace: {namespace}}}
+spec:
+  cloudWorker:
+    model: {{name: {model}}}
+    template: {{spec: {{nodeName: cloud-1, containers: [{{name: big, image: "big:1"}}]}}}}
+  edgeWorker:
+    model: {{name: {model}}}
+    hardExampleMining: {{name: IBT}}
+    template: {{spec: {{nodeName: gate-1, containers: [{{name: little, image: "little:1"}}]}}}}
+"""
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=f"model-{path.stem}") for path in MODELS])
+def test_model_of_sedna_renders_or_is_refused(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text_snapshot: SnapshotAssertion
+) -> None:
+    """Each in a service that uses it as its big and as its little model."""
+    text = path.read_text()
+    name = re.search(r"^  name: *\"?([^\s\"]+)", text, re.MULTILINE)
+    namespace = re.search(r"^  namespace: *\"?([^\s\"]+)", text, re.MULTILINE)
+    assert name
+    (tmp_path / "models.yaml").write_text(text)
+    (tmp_path / "service.yaml").write_text(
+        SERVICE.format(model=name[1], namespace=namespace[1] if namespace else "default")
+    )
+    monkeypatch.chdir(tmp_path)
+
+    result = CliRunner().invoke(
+        cli.cli, ["render", "models.yaml", "service.yaml", "--expose", "EdgeMesh"], standalone_mode=False
+    )
+
+    expected = EXPECTED[path.stem]
+    assert result.return_value == (ExitStatus.FINE if expected == "renders" else ExitStatus.INPUT)
+    assert not rules(result.stderr, "error") - set(re.findall(r"`([a-z0-9-]+)`", expected))
+    assert with_messages(result.stdout, result.stderr) == text_snapshot
+
+
+def test_all_of_sednas_history_is_there() -> None:
+    services = cases(FIXTURES / "examples")
+    assert (len(services), len(MODELS), len(EXPECTED)) == (26, 67, 93)
+
+
+def test_line_ends_and_encodings_of_one_text_give_the_same_bytes() -> None:
+    first, *others = (
+        re.sub(r"fixtures/[^/]+/", "", "".join(render(FIXTURES / name)[1:])) for name in ("lf", "crlf-bom", "utf-16")
+    )
+
+    assert others == [first, first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time  # noqa: TID251  # bombs must be refused quickly
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -154,6 +155,29 @@ def test_bombs_are_refused_quickly(text: str) -> None:
     documents, findings = read(Source("bomb.yaml", text.encode()))
     assert time.perf_counter() - started < 2
     assert (documents, {finding.rule for finding in findings}) == ([], {"not-yaml"})
+
+
+@pytest.mark.parametrize("depth", [100, 101])
+@pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ("[", "]"), ('{"a":[', "]}"), ("- ", "")])
+def test_a_hundred_levels_are_the_limit_in_yaml_and_json(depth: int, opening: str, closing: str) -> None:
+    times = depth // len(closing) if len(closing) > 1 else depth
+    text = opening * times + "1" + closing * times
+    if times * len(closing or " ") < depth:
+        text = f'{{"a":{text}}}'
+    documents, findings = read(Source("deep", text.encode()))
+    assert (len(documents), len(findings)) == ((1, 0) if depth == 100 else (0, 1))
+    for document in documents:
+        path: tuple[str | int, ...] = ()
+        data: Any = document.data
+        while isinstance(data, dict | list):
+            step: str | int = "a" if isinstance(data, dict) else 0
+            path, data = (*path, step), data[step]
+        assert document.locate(path).column == text.index("1") + 1
+
+
+def test_json_with_many_braces_need_not_be_deep() -> None:
+    documents, findings = read(Source("wide", b'{"a": [' + b"{}, " * 500 + b"[]]}"))
+    assert (len(documents[0].data["a"]), findings) == (501, [])
 
 
 def test_many_aliases_are_no_bomb() -> None:
