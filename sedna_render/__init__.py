@@ -30,6 +30,6 @@ def render(
     Raises:
         sedna_render.findings.InputError: Something in the objects is wrong; ``findings`` say what, all of it.
     """
-    from sedna_render import library
+    from sedna_render import library  # noqa: PLC0415 - the command line does without, and starts sooner
 
     return library.render(objects, config or {}, node_ports or {})

@@ -10,12 +10,13 @@ from sedna_render.resources import is_placeholder
 from sedna_render.settings import annotation_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sedna_render.findings import Finding, Path
     from sedna_render.resources import Node, Service
     from sedna_render.settings import Settings
 
+PORTS = range(1, 65536)
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 EDGE_LABEL = "node-role.kubernetes.io/edge"
 _CLOUD_SPEC: Path = ("spec", "cloudWorker", "template", "spec")
@@ -25,7 +26,7 @@ class Address(NamedTuple):
     """A host, as the library builds a URL from it, and where it comes from."""
 
     host: str
-    source: str
+    source: Callable[[], str]
 
     @property
     def in_url(self) -> str:
@@ -43,13 +44,14 @@ def cloud_address(
     pod_spec = service.spec["cloudWorker"]["template"].get("spec") or {}
     pinned = _pinned(pod_spec)
     if pinned and pinned in settings["nodeAddresses"]:
-        return Address(settings["nodeAddresses"][pinned], f"nodeAddresses[{pinned}], {settings.source('nodeAddresses')}")
+        found = settings["nodeAddresses"][pinned]
+        return Address(found, lambda: f"nodeAddresses[{pinned}], {settings.source('nodeAddresses')}")
     if settings["cloudAddress"]:
-        return Address(settings["cloudAddress"], f"cloudAddress, {settings.source('cloudAddress')}")
+        return Address(settings["cloudAddress"], lambda: f"cloudAddress, {settings.source('cloudAddress')}")
     if pinned:
         node = _node_called(pinned, nodes, by_label=not pod_spec.get("nodeName"))
         if node and (address := node_address(node)):
-            return Address(address, f"Node {node.name}")
+            return Address(address, lambda: f"Node {node.name}")
         _report_none(service, pinned, node, findings)
         return None
     return _first_match(service, pod_spec, nodes, findings)
@@ -63,7 +65,7 @@ def _annotated(service: Service, value: str, findings: list[Finding]) -> Address
             )
         )
         return None
-    return Address(value, annotation_source(service, "cloud-address"))
+    return Address(value, lambda: annotation_source(service, "cloud-address"))
 
 
 def external_address(service: Service, port: int, findings: list[Finding]) -> tuple[Address, str] | None:
@@ -93,7 +95,7 @@ def external_address(service: Service, port: int, findings: list[Finding]) -> tu
             )
         )
         return None
-    return Address(host, annotation_source(service, "big-model-address")), number or str(port)
+    return Address(host, lambda: annotation_source(service, "big-model-address")), number or str(port)
 
 
 def _split_port(value: str) -> tuple[str, str | None]:
@@ -110,7 +112,7 @@ def _split_port(value: str) -> tuple[str, str | None]:
 
 
 def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65535
+    return text.isascii() and text.isdigit() and int(text[:6]) in PORTS
 
 
 def node_address(node: Node) -> str | None:
@@ -141,21 +143,21 @@ def _first_match(
 ) -> Address | None:
     constrained = pod_spec.get("nodeSelector") or _required_terms(pod_spec)
     candidates = _matching(pod_spec, nodes.values()) if constrained else []
-    for node in candidates:
-        address = node_address(node)
-        if address:
-            findings.append(
-                service.origin.warning(
-                    "cloud-not-pinned",
-                    _CLOUD_SPEC,
-                    f"the cloud worker may run on any of {len(candidates)} node(s); edge workers call it through "
-                    f"{node.name} ({address})",
-                    "set cloudAddress in sedna-render.yaml to an address that stays (any node forwards the NodePort)",
-                )
-            )
-            return Address(address, f"Node {node.name}, the first that matches")
-    _report_none(service, "", None, findings)
-    return None
+    addressed = [(node, address) for node in candidates if (address := node_address(node))]
+    if not addressed:
+        _report_none(service, "", None, findings)
+        return None
+    node, address = addressed[0]
+    findings.append(
+        service.origin.warning(
+            "cloud-not-pinned",
+            _CLOUD_SPEC,
+            f"the cloud worker may run on any of {len(candidates)} node(s); edge workers call it through "
+            f"{node.name} ({address})",
+            "set cloudAddress in sedna-render.yaml to an address that stays (any node forwards the NodePort)",
+        )
+    )
+    return Address(address, lambda: f"Node {node.name}, the first that matches")
 
 
 def _matching(pod_spec: Mapping[str, Any], nodes: Iterable[Node]) -> list[Node]:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from sedna_render.pipeline import Decisions
     from sedna_render.resources import Inventory, Service
 
-_ORIGINS = {"annotation": "", "recorded": "recorded in the lock file", "chosen": "chosen now, not recorded yet"}
+_ORIGINS = {
+    "annotation": "",
+    "recorded": "recorded in the lock file",
+    "chosen": "chosen now, not recorded yet",
+}
 #: Settings of a run that a service cannot change, in the order in which they are shown.
 _SHARED = (
     "namespace",
@@ -67,7 +71,7 @@ def explain(service: Service, world: World, decisions: Decisions, findings: list
         return
     for name in ("workload", "expose"):
         setting = world.settings.of(service, name)
-        yield Row(name, setting.value, setting.source)
+        yield Row(name, setting.value, setting.source())
     annotated = "big-model-port" in service.annotations
     source = annotation_source(service, "big-model-port") if annotated else "default"
     yield Row("big-model-port", str(choice.big_model_port or BIG_MODEL_PORT), source)
@@ -79,12 +83,12 @@ def explain(service: Service, world: World, decisions: Decisions, findings: list
         service, choice, assigned.number if assigned else None, world, findings
     )
     if big_model:
-        yield Row("BIG_MODEL_IP", big_model.host, big_model.source)
+        yield Row("BIG_MODEL_IP", big_model.host, big_model.source())
         yield Row("BIG_MODEL_PORT", big_model.port, "the node port" if big_model.node_port else choice.expose)
     yield from _models(service, world)
     for name in _SHARED:
         value = world.settings[name]
-        if value != DEFAULTS[name] or name in world.settings.sources or value not in ("", {}):
+        if value != DEFAULTS[name] or name in world.settings.given or value not in ("", {}):
             yield Row(name, _shown(value), world.settings.source(name))
 
 
@@ -106,5 +110,3 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in sorted(value.items())) or "none"
     return str(value)
-
-

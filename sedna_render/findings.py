@@ -75,7 +75,7 @@ def field_text(path: Path) -> str:
         elif _PLAIN_FIELD.match(step):
             text += f".{step}" if text else step
         else:
-            import json
+            import json  # noqa: PLC0415 - only for keys that no Kubernetes field has
 
             text += f"[{json.dumps(step, ensure_ascii=False)}]"
     return text

@@ -50,15 +50,32 @@ class Place(NamedTuple):
 
 def cleaned(value: Any) -> Any:
     """A value without null fields and without an empty ``resources``: both mean "not given"."""
+    return value if _is_clean(value) else _cleaned(value)
+
+
+def _is_clean(value: Any) -> bool:
+    """Most values are: looking is cheaper than building them anew."""
     if type(value) is dict:
+        for key, item in value.items():
+            kind = type(item)
+            if kind is str:
+                continue
+            if item is None or ((kind is dict or kind is list) and not _is_clean(item)):
+                return False
+            if key == "resources" and item == {}:
+                return False
+        return True
+    return all(_is_clean(item) for item in value if type(item) is dict or type(item) is list)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
         return {
-            key: cleaned(item) if type(item) is dict or type(item) is list else item
+            key: _cleaned(item)
             for key, item in value.items()
             if item is not None and not (key == "resources" and item == {})
         }
-    if type(value) is list:
-        return [cleaned(item) if type(item) is dict or type(item) is list else item for item in value]
-    return value
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
 
 
 def inject(pod_spec: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], place: Place) -> dict[str, Any]:
@@ -122,7 +139,9 @@ def _container(
     if merged:
         injected["env"] = merged
     if mounts:
-        injected["volumeMounts"] = _mounts(container.get("volumeMounts") or (), mounts, (*path, "volumeMounts"), place)
+        injected["volumeMounts"] = _mounts(
+            container.get("volumeMounts") or (), mounts, (*path, "volumeMounts"), place
+        )
     return injected
 
 
@@ -155,7 +174,9 @@ def merge_env(
                 f"remove the entry {name}",
             )
     merged.extend(
-        entry for index, entry in enumerate(own) if entry["name"] not in dropped and last[entry["name"]] == index
+        entry
+        for index, entry in enumerate(own)
+        if entry["name"] not in dropped and last[entry["name"]] == index
     )
     return merged
 
@@ -209,7 +230,9 @@ def _same_mount(own: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
     return essence(own) == essence(ours)
 
 
-def _init_containers(pod_spec: Mapping[str, Any], ours: Sequence[Mapping[str, Any]], place: Place) -> list[Any]:
+def _init_containers(
+    pod_spec: Mapping[str, Any], ours: Sequence[Mapping[str, Any]], place: Place
+) -> list[Any]:
     own = pod_spec.get("initContainers") or []
     merged = list(own)
     if pod_spec.get("resources"):

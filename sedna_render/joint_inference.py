@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sedna_render.templates import Filled, Templates
 
 DATA_PATH_PREFIX = "/home/data"
+#: Names of Models that one message lists at most.
+MOST_NAMES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class BigModel(NamedTuple):
     bind_ip: str
     bind_port: int
     node_port: int | None
-    source: str
+    source: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def find_big_model(
     port = choices.big_model_port
     if choices.expose == EDGE_MESH:
         host = f"{names.derived(service.name, '-cloud').name}.{service.namespace}"
-        return BigModel(host, str(port), "0.0.0.0", port, None, "the Service's name, resolved by EdgeMesh")  # noqa: S104
+        return BigModel(host, str(port), "0.0.0.0", port, None, _edge_mesh)  # noqa: S104
     if choices.expose == NODE_PORT:
         found = address.cloud_address(service, world.settings, world.inventory.nodes, findings)
         if found is None or node_port is None:
@@ -145,6 +147,10 @@ def find_big_model(
             )
         )
     return BigModel(found.in_url, reached, "::" if v6 else "0.0.0.0", port, node_port, found.source)  # noqa: S104
+
+
+def _edge_mesh() -> str:
+    return "the Service's name, resolved by EdgeMesh"
 
 
 def _worker(
@@ -211,7 +217,9 @@ def _model_part(worker: Worker) -> ModelPart | None:
         return None
     plan = model_mount.plan(model.url, mount=mount is None)
     if isinstance(plan, model_mount.Refused):
-        worker.place.findings.append(model.origin.error(plan.rule, ("spec", "url"), plan.message, plan.remedy))
+        worker.place.findings.append(
+            model.origin.error(plan.rule, ("spec", "url"), plan.message, plan.remedy)
+        )
         return None
     for warning in plan.warnings:
         worker.place.findings.append(
@@ -246,8 +254,11 @@ def _not_found(name: str, namespace: str, inventory: Inventory) -> tuple[str, st
     elsewhere = sorted(key[1] for key in known if key[2] == name)
     near = difflib.get_close_matches(name, here, n=3, cutoff=0.5)
     listed = [*near, *(other for other in here if other not in near)]
-    shown = ", ".join(listed[:10]) + (f" and {len(listed) - 10} more" if len(listed) > 10 else "")
-    message = f'no Model "{name}" in namespace {namespace} ({f"there are: {shown}" if listed else "there is none"})'
+    hidden = len(listed) - MOST_NAMES
+    shown = ", ".join(listed[:MOST_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
+    message = (
+        f'no Model "{name}" in namespace {namespace} ({f"there are: {shown}" if listed else "there is none"})'
+    )
     if elsewhere:
         return (
             f"{message}; there is one in namespace {', '.join(elsewhere)}",
@@ -262,12 +273,13 @@ def _host_path(worker: Worker, plan: model_mount.HostPathMount) -> Mapping[str, 
     own = worker.spec["template"].get("spec", {}).get("volumes") or ()
     wanted = {"path": plan.folder, "type": "Directory"}
     others = {volume["name"] for volume in own if volume.get("hostPath") != wanted}
-    name = names.volume_name(plan.folder, others)
-    if name != names.volume_name(plan.folder):
+    wanted_name = name = names.volume_name(plan.folder)
+    if name in others:
+        name = names.volume_name(plan.folder, others)
         worker.place.warning(
             "volume-name-clash",
             ("volumes",),
-            f'a volume with other content is called "{names.volume_name(plan.folder)}": the model\'s becomes "{name}"',
+            f'a volume with other content is called "{wanted_name}": the model\'s becomes "{name}"',
             "rename the volume, if the name that Sedna would give is wanted",
         )
     values = {
@@ -412,7 +424,11 @@ def _check_pod(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
 def _pod(worker: Worker, pod_spec: Mapping[str, Any], metadata: Mapping[str, Any]) -> Manifest:
     values = _metadata(worker, _derived(worker, "Pod", "", f"-{worker.type}"))
     own = {**worker.labels, labels.MANAGED_BY: labels.MANAGED_BY_RENDERER}
-    source = {name: values["annotations"][name] for name in (labels.SOURCE,) if name in (values["annotations"] or {})}
+    source = {
+        name: values["annotations"][name]
+        for name in (labels.SOURCE,)
+        if name in (values["annotations"] or {})
+    }
     values["labels"] = {**values["labels"], **(metadata.get("labels") or {}), **own}
     values["annotations"] = {
         **(values["annotations"] or {}),
@@ -445,7 +461,9 @@ def _deployment(worker: Worker, pod_spec: Mapping[str, Any], metadata: Mapping[s
     if hpa:
         scaler = cleaned(hpa)
         values = {
-            **_metadata(worker, _derived(worker, "HorizontalPodAutoscaler", "hpa-", f"-deployment-{worker.type}")),
+            **_metadata(
+                worker, _derived(worker, "HorizontalPodAutoscaler", "hpa-", f"-deployment-{worker.type}")
+            ),
             "deployment_name": name,
             "min_replicas": scaler.get("minReplicas"),
             "max_replicas": scaler["maxReplicas"],
@@ -499,7 +517,9 @@ def _verify_part(filled: Filled) -> None:
     unknown = [field for field in filled.data if field not in PART_FIELDS]
     if unknown:
         raise InputError(
-            filled.error((unknown[0],), f"unknown field {unknown[0]}", f"known here: {', '.join(PART_FIELDS)}")
+            filled.error(
+                (unknown[0],), f"unknown field {unknown[0]}", f"known here: {', '.join(PART_FIELDS)}"
+            )
         )
     part = filled.data
     container = {"name": "worker", "env": part.get("env", []), "volumeMounts": part.get("volumeMounts", [])}
@@ -523,6 +543,9 @@ def _path_in_part(path: Path) -> Path:
     return path[1:] if len(path) > 1 and path[1] in PART_FIELDS else path
 
 
+_IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
+
+
 def _manifest(worker: Worker, template: str, values: Mapping[str, Any], kind: str) -> Manifest:
     """The manifest that a template gives, verified: the expected kind, name and namespace, valid for the API."""
     filled = worker.world.templates[template].fill(values)
@@ -535,7 +558,7 @@ def _manifest(worker: Worker, template: str, values: Mapping[str, Any], kind: st
     if found != wanted:
         raise InputError(
             filled.error(
-                ("metadata",) if found[0] == kind else ("kind",),
+                next(path for path, one, other in zip(_IDENTITY, found, wanted, strict=True) if one != other),
                 f"the template gives {found[0]} {found[2]}/{found[1]} where {kind} {wanted[2]}/{wanted[1]} is wanted",
                 "keep kind, metadata.name: {{ name }} and metadata.namespace: {{ namespace }}",
             )

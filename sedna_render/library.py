@@ -23,7 +23,9 @@ def render(
     """See ``sedna_render.render``."""
     findings: list[Finding] = []
     effective = settings.Settings()
-    documents, problems = _documents({"apiVersion": settings.API_VERSION, "kind": settings.KIND, **config}, "config")
+    documents, problems = _documents(
+        {"apiVersion": settings.API_VERSION, "kind": settings.KIND, **config}, "config"
+    )
     findings += problems
     for document in documents:
         effective, problems = settings.from_document(document)
@@ -40,7 +42,9 @@ def render(
     decisions = pipeline.decide(inventory, effective, node_ports)
     findings += decisions.findings
     world = World(effective, inventory, Templates(texts), lambda _: "")
-    rendered = [manifest for service in pipeline.render(world, decisions, findings) for manifest in service.manifests]
+    rendered = [
+        manifest for service in pipeline.render(world, decisions, findings) for manifest in service.manifests
+    ]
     errors = [finding for finding in in_order(findings) if finding.is_error]
     if errors:
         raise InputError(*errors)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sedna_api import CLOUD
-from sedna_api.labels import NODE_PORT as NODE_PORT_ANNOTATION, WORKER_TYPE
+from sedna_api.labels import NODE_PORT as NODE_PORT_ANNOTATION
+from sedna_api.labels import WORKER_TYPE
 from sedna_render import joint_inference, node_ports, pod_rules
 from sedna_render.findings import Finding, InputError, field_text
 from sedna_render.manifests import RenderedService
@@ -56,7 +57,9 @@ def decide(
     requests = {key: choice.node_port for key, choice in chosen.items() if choice.expose == NODE_PORT}
     elsewhere = {key for key, choice in chosen.items() if choice.expose != NODE_PORT}
     allocation = node_ports.allocate(requests, recorded, {*gone, *elsewhere}, settings.port_range)
-    findings.extend(_port_finding(inventory.services[problem.key], problem) for problem in allocation.problems)
+    findings.extend(
+        _port_finding(inventory.services[problem.key], problem) for problem in allocation.problems
+    )
     findings.extend(
         _band_finding(inventory.services[key], assigned)
         for key, assigned in allocation.numbers.items()
@@ -105,7 +108,9 @@ class _NodePorts:
         """Take the ports of a service's workers; what was taken before becomes findings."""
         found = []
         for manifest in manifests:
-            spec = manifest["spec"].get("template", manifest)["spec"] if manifest["kind"] in _WORKLOADS else {}
+            spec = (
+                manifest["spec"].get("template", manifest)["spec"] if manifest["kind"] in _WORKLOADS else {}
+            )
             node = pod_rules.node_of(spec)
             worker = manifest["metadata"].get("labels", {}).get(WORKER_TYPE, "")
             for claim in _claims(manifests, spec, worker) if node else ():
@@ -123,9 +128,16 @@ def _claims(manifests: tuple[Manifest, ...], spec: Manifest, worker: str) -> lis
     """The ports that a pod declares; and the big model's own, which it serves whether declared or not."""
     claims = list(pod_rules.host_ports(spec))
     if worker == CLOUD and spec.get("hostNetwork"):
-        served = [port["targetPort"] for manifest in manifests if manifest["kind"] == "Service" for port in manifest["spec"]["ports"]]
+        served = [
+            port["targetPort"]
+            for manifest in manifests
+            if manifest["kind"] == "Service"
+            for port in manifest["spec"]["ports"]
+        ]
         declared = {claim.port for claim in claims}
-        claims += [pod_rules.Claim(port, "TCP", "", ("hostNetwork",)) for port in served if port not in declared]
+        claims += [
+            pod_rules.Claim(port, "TCP", "", ("hostNetwork",)) for port in served if port not in declared
+        ]
     return claims
 
 

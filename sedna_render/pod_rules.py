@@ -101,14 +101,22 @@ def host_ports(pod_spec: Mapping[str, Any]) -> Iterator[Claim]:
 def _off_the_node(pod_spec: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:
     remedy = "remove the field, or say hostNetwork: false in the worker's template"
     if pod_spec.get("hostUsers") is False:
-        yield ("hostUsers",), "a pod on its node's network cannot have a user namespace (hostUsers: false)", remedy
+        yield (
+            ("hostUsers",),
+            "a pod on its node's network cannot have a user namespace (hostUsers: false)",
+            remedy,
+        )
     if pod_spec.get("hostnameOverride"):
         yield ("hostnameOverride",), "a pod on its node's network has the node's host name", remedy
     for index, sysctl in enumerate((pod_spec.get("securityContext") or {}).get("sysctls") or ()):
         name = str(sysctl.get("name", "")).replace("/", ".")
         if name.startswith("net."):
             path: Path = ("securityContext", "sysctls", index, "name")
-            yield path, f"sysctl {name} would change the network of the node: the kubelet refuses the pod", remedy
+            yield (
+                path,
+                f"sysctl {name} would change the network of the node: the kubelet refuses the pod",
+                remedy,
+            )
 
 
 def _check_containers(pod_spec: Mapping[str, Any], place: Place) -> None:
@@ -129,7 +137,9 @@ def _check_containers(pod_spec: Mapping[str, Any], place: Place) -> None:
                     "give each container a name of its own",
                 )
             if not container.get("image"):
-                place.error("image-missing", path, f'container "{name}" has no image', "add image: <repository>:<tag>")
+                place.error(
+                    "image-missing", path, f'container "{name}" has no image', "add image: <repository>:<tag>"
+                )
             _check_mounts(container, path, place)
     if pod_spec.get("ephemeralContainers"):
         place.error(
@@ -159,7 +169,9 @@ def _check_volumes(pod_spec: Mapping[str, Any], place: Place) -> None:
     for index, volume in enumerate(pod_spec.get("volumes") or ()):
         name = volume["name"]
         if problem := names.dns_1123_label(name):
-            place.error("invalid-name", ("volumes", index, "name"), problem, "use lower-case letters, digits and -")
+            place.error(
+                "invalid-name", ("volumes", index, "name"), problem, "use lower-case letters, digits and -"
+            )
         first = seen.setdefault(name, index)
         if first != index:
             at = place.origin.locate((*place.path, "volumes", first, "name"))

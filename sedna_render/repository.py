@@ -66,8 +66,6 @@ class Repository:
         return pipeline.render(self.world, self.decisions, self.findings)
 
 
-
-
 def read(request: Request) -> Repository:
     """Read everything that a request names. Never raises for what a user can cause: findings say it."""
     found, findings = project.find(request.paths, request.config)
@@ -89,7 +87,11 @@ def read(request: Request) -> Repository:
     if not usable:
         # Under settings that are not the ones meant, the services would have errors that are none.
         inventory.services.clear()
-    elif not request.allow_empty and not _service_keys(inventory) and not any(finding.is_error for finding in findings):
+    elif (
+        not request.allow_empty
+        and not _service_keys(inventory)
+        and not any(finding.is_error for finding in findings)
+    ):
         findings.append(_no_service(inventory, request.paths))
     covers = found.covers([*request.paths, *(source.name for source in sources)])
     lock_path = _lock_path(found, output)

@@ -26,7 +26,16 @@ _LIST_KINDS = frozenset({"List", f"{KIND_SERVICE}List", f"{KIND_MODEL}List", "No
 #: Groups that Sedna's kinds have lived in; the schema words the error for the ones of the past.
 _SEDNA_GROUPS = frozenset({GROUP, "neptune.io", "edgeai.io"})
 
-SERVICE_ANNOTATIONS = ("workload", "expose", "big-model-port", "big-model-address", "cloud-address", "node-port")
+SERVICE_ANNOTATIONS = (
+    "workload",
+    "expose",
+    "big-model-port",
+    "big-model-address",
+    "cloud-address",
+    "node-port",
+)
+#: Characters of a value that a message quotes at most.
+LONGEST_QUOTE = 60
 MODEL_ANNOTATIONS = ("model-mount", "s3-endpoint")
 
 #: A value that a person was to fill in: $EDGE_NODE, ${EDGE_NODE}, <to be filled>, $(command …).
@@ -55,11 +64,15 @@ class Origin:
 
     def error(self, rule: str, path: Path, message: str, remedy: str, *, key: bool = False) -> Finding:
         """An error about a field of this object."""
-        return Finding(rule, ERROR, self.locate(path, key=key), self.subject, field_text(path), message, remedy)
+        return Finding(
+            rule, ERROR, self.locate(path, key=key), self.subject, field_text(path), message, remedy
+        )
 
     def warning(self, rule: str, path: Path, message: str, remedy: str, *, key: bool = False) -> Finding:
         """A warning about a field of this object."""
-        return Finding(rule, WARNING, self.locate(path, key=key), self.subject, field_text(path), message, remedy)
+        return Finding(
+            rule, WARNING, self.locate(path, key=key), self.subject, field_text(path), message, remedy
+        )
 
 
 class Service(NamedTuple):
@@ -379,7 +392,9 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], list[schema.Violation]]] = {
 def is_placeholder(value: Any) -> bool:
     """Whether a text is one that a person was to replace: ``$EDGE_NODE``, ``<to be filled>``."""
     return (
-        isinstance(value, str) and ("$" in value or "<" in value) and _PLACEHOLDER.fullmatch(value.strip()) is not None
+        isinstance(value, str)
+        and ("$" in value or "<" in value)
+        and _PLACEHOLDER.fullmatch(value.strip()) is not None
     )
 
 
@@ -480,5 +495,5 @@ def _annotation_remedy(key: str, known: Sequence[str], elsewhere: Mapping[str, s
 
 
 def _short(value: str) -> str:
-    text = value if len(value) <= 60 else f"{value[:57]}…"
+    text = value if len(value) <= LONGEST_QUOTE else f"{value[: LONGEST_QUOTE - 1]}…"
     return f'"{text}"'

@@ -6,7 +6,7 @@ Flags win over annotations, annotations over the configuration file, the file ov
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api.labels import ANNOTATION_PREFIX
@@ -14,7 +14,7 @@ from sedna_render import names, node_ports, schema
 from sedna_render.findings import ERROR, Finding, Location, field_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sedna_render.findings import Path
     from sedna_render.resources import Service
@@ -57,10 +57,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Setting(NamedTuple):
-    """An effective value and where it comes from."""
+    """An effective value, and what tells where it comes from (finding a place in a file costs reading it again)."""
 
     value: Any
-    source: str
+    source: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,10 @@ class Settings:
     """The settings of a run; a service's annotations may still decide otherwise."""
 
     values: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULTS))
-    #: Where a value comes from, for those that are not defaults.
-    sources: Mapping[str, str] = field(default_factory=dict)
-    #: Names of the settings that the command line gave: annotations do not change them.
+    #: The configuration file, and the settings that it gives.
+    document: Document | None = None
+    given: frozenset[str] = frozenset()
+    #: Names of the settings that the command line gives: annotations do not change them.
     flags: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
@@ -78,7 +79,11 @@ class Settings:
 
     def source(self, name: str) -> str:
         """Where a setting's value comes from, for a person."""
-        return self.sources.get(name, "default")
+        if name in self.flags:
+            return f"flag --{name}"
+        if name in self.given and self.document is not None:
+            return str(self.document.locate((name,)))
+        return "default"
 
     @property
     def port_range(self) -> range:
@@ -89,15 +94,14 @@ class Settings:
     def with_flags(self, flags: Mapping[str, Any]) -> Settings:
         """These settings with those that the command line gives (not None) in front."""
         given = {name: value for name, value in flags.items() if value is not None}
-        sources = {name: f"flag --{name}" for name in given}
-        return Settings({**self.values, **given}, {**self.sources, **sources}, self.flags | given.keys())
+        return replace(self, values={**self.values, **given}, flags=self.flags | given.keys())
 
     def of(self, service: Service, name: str) -> Setting:
         """An effective setting of one service."""
         annotation = service.annotations.get(name)
         if annotation is not None and name not in self.flags:
-            return Setting(annotation, annotation_source(service, name))
-        return Setting(self.values[name], self.source(name))
+            return Setting(annotation, lambda: annotation_source(service, name))
+        return Setting(self.values[name], lambda: self.source(name))
 
 
 def annotation_source(service: Service, name: str) -> str:
@@ -151,7 +155,11 @@ def _number(service: Service, name: str, what: str, allowed: range, findings: li
     )
     findings.append(
         _annotation_error(
-            service, name, f'"{text}" is not {what}', remedy, "nodeport-range" if outside else "invalid-annotation"
+            service,
+            name,
+            f'"{text}" is not {what}',
+            remedy,
+            "nodeport-range" if outside else "invalid-annotation",
         )
     )
     return None
@@ -169,7 +177,13 @@ def from_document(document: Document) -> tuple[Settings, list[Finding]]:
     data = document.data
     if not isinstance(data, dict):
         return Settings(), [
-            _error(document, "wrong-type", (), "the configuration is not a mapping", "start from docs/configuration.md")
+            _error(
+                document,
+                "wrong-type",
+                (),
+                "the configuration is not a mapping",
+                "start from docs/configuration.md",
+            )
         ]
     violations = schema.check_config(data)
     findings = [
@@ -186,11 +200,12 @@ def from_document(document: Document) -> tuple[Settings, list[Finding]]:
     ]
     bad = {violation.path[0] for violation in violations if violation.path}
     given = {
-        name: value for name, value in data.items() if name in DEFAULTS and name not in bad and value is not None
+        name: value
+        for name, value in data.items()
+        if name in DEFAULTS and name not in bad and value is not None
     }
     findings.extend(_check(document, given))
-    sources = {name: str(document.locate((name,))) for name in given}
-    return Settings({**DEFAULTS, **given}, sources), findings
+    return Settings({**DEFAULTS, **given}, document._replace(data=None), frozenset(given)), findings
 
 
 def _check(document: Document, given: Mapping[str, Any]) -> list[Finding]:
@@ -199,22 +214,32 @@ def _check(document: Document, given: Mapping[str, Any]) -> list[Finding]:
         ports = node_ports.parse_range(given["nodePortRange"])
         if isinstance(ports, str):
             findings.append(
-                _error(document, "nodeport-range", ("nodePortRange",), f'"{given["nodePortRange"]}" {ports}', "write it as 30000-32767")
+                _error(
+                    document,
+                    "nodeport-range",
+                    ("nodePortRange",),
+                    f'"{given["nodePortRange"]}" {ports}',
+                    "write it as 30000-32767",
+                )
             )
     if "namespace" in given and (problem := names.dns_1123_label(given["namespace"])):
         findings.append(
             _error(document, "invalid-name", ("namespace",), problem, "use lower-case letters, digits and -")
         )
-    for name, address in _addresses(given):
+    for path, address in _addresses(given):
         if problem := address_problem(address):
-            findings.append(_error(document, "invalid-address", name, problem, "write an IP address or a host name"))
+            findings.append(
+                _error(document, "invalid-address", path, problem, "write an IP address or a host name")
+            )
     for name in ("labels", "annotations"):
         for key, value in given.get(name, {}).items():
             problem = names.label_key(key)
             if problem is None and name == "labels":
                 problem = names.label_value(value)
             if problem:
-                findings.append(_error(document, "invalid-name", (name, key), problem, "see Kubernetes' label syntax"))
+                findings.append(
+                    _error(document, "invalid-name", (name, key), problem, "see Kubernetes' label syntax")
+                )
     return findings
 
 

@@ -37,7 +37,9 @@ def _read_override(folder: str, texts: dict[str, TemplateText], findings: list[F
         found = _names(folder)
     except OSError as problem:
         findings.append(
-            _finding(shown, "", f"cannot read the templates: {problem.strerror}", "give a folder of templates")
+            _finding(
+                shown, "", f"cannot read the templates: {problem.strerror}", "give a folder of templates"
+            )
         )
         return
     known = sorted(texts)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RULE = "template"
 
-_EXPRESSION = re.compile(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}")
+_EXPRESSION = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
 _JINJA = re.compile(r"\{\{|\{%|\{#|\}\}|%\}|#\}")
 
 
@@ -60,6 +60,7 @@ class Template:
         self._environment = environment
         self._plain: tuple[tuple[str, ...], Fill] | None = None
         self._document: yaml_reader.Document | None = None
+        self._rendered = ""
         self._verified = False
         self._is_plain = not _JINJA.search(_EXPRESSION.sub("", source.text))
 
@@ -80,9 +81,9 @@ class Template:
     def render(self, values: Mapping[str, Any]) -> Filled:
         """The same through Jinja2, whatever the template holds."""
         jinja = self._environment()
-        text, printed, mark = jinja.render(self._source, values, self)
-        fill = self._compile(text, mark, len(printed))
         try:
+            text, printed, mark = jinja.render(self._source, values, self)
+            fill = self._compile(text, mark)
             data = fill(printed)
         except _NestedValueError as problem:
             raise InputError(self._nested(problem)) from problem
@@ -106,17 +107,18 @@ class Template:
         for name in names:
             if name not in values:
                 line = text.count("\n", 0, text.index(_first(name, text))) + 1
-                raise InputError(self._undefined(name, values, line))
+                raise InputError(self.undefined(name, values, line))
         mark = _mark(text)
         marked = _EXPRESSION.sub(lambda match: f"{mark}{names.index(match[1])}.", text)
-        fill = self._compile(marked, mark, len(names))
+        fill = self._compile(marked, mark)
         try:
             fill([values[name] for name in names])
         except _NestedValueError as problem:
             raise InputError(self._nested(problem)) from problem
         return names, fill
 
-    def _compile(self, text: str, mark: str, count: int) -> Fill:
+    def _compile(self, text: str, mark: str) -> Fill:
+        self._rendered = text
         source = yaml_reader.Source(self._source.shown_path, text.encode())
         documents, findings = yaml_reader.read(source)
         self._document = documents[0] if documents else None
@@ -130,15 +132,17 @@ class Template:
                     "leave one document with fields in the template; start from the file that ships",
                 )
             )
-        fill = _compile(documents[0].data, _Marks(re.compile(re.escape(mark) + r"(\d+)\."), count), ())
+        fill = _compile(documents[0].data, re.compile(re.escape(mark) + r"(\d+)\."), ())
         return fill if fill is not None else _nothing
 
     def _unreadable(self, finding: Finding, mark: str) -> Finding:
         line = finding.location.line
         message = re.sub(re.escape(mark) + r"\d+\.", "{{ … }}", finding.message)
-        return self.error(message, finding.remedy, line if self._is_plain else self._template_line(line))
+        line = line if self._is_plain else self._template_line(line)
+        return self.error(message, finding.remedy, line, finding.field)
 
-    def _undefined(self, name: str, values: Mapping[str, Any], line: int) -> Finding:
+    def undefined(self, name: str, values: Mapping[str, Any], line: int) -> Finding:
+        """A finding about a variable that there is not."""
         known = sorted(key for key in values if not key.startswith("_"))
         return self.error(
             f"no variable {name} here (there are: {', '.join(known)})",
@@ -156,9 +160,7 @@ class Template:
 
     def _template_line(self, rendered_line: int) -> int:
         """The template's line that most likely printed a line of the rendered text."""
-        if self._document is None:
-            return 0
-        lines = self._document.source.content.decode(errors="replace").splitlines()
+        lines = self._rendered.splitlines()
         if not 0 < rendered_line <= len(lines):
             return 0
         for number, line in enumerate(self._source.text.splitlines(), start=1):
@@ -199,18 +201,23 @@ class _Jinja:
         self._jinja2 = jinja2
         self._printed: list[Any] = []
         self._mark = ""
+
+        @jinja2.pass_context  # or constants would be printed when the template is compiled, before there is a mark
+        def finalize(_context: jinja2.runtime.Context, value: Any) -> str:
+            return self._print(value)
+
         self._environment = sandbox.ImmutableSandboxedEnvironment(
             loader=jinja2.DictLoader({name: source.text for name, source in texts.items()}),
             undefined=jinja2.StrictUndefined,
-            finalize=jinja2.pass_context(self._print),
+            finalize=finalize,
             keep_trailing_newline=True,
-            autoescape=False,  # noqa: S701 - YAML, and no value ever enters the text
+            autoescape=False,  # YAML, and no value ever enters the text
         )
         # The only two sources of chance in Jinja2: a manifest that differs at every render is of no use.
         del self._environment.filters["random"]
         del self._environment.globals["lipsum"]
 
-    def _print(self, _context: jinja2.runtime.Context, value: Any) -> str:
+    def _print(self, value: Any) -> str:
         if isinstance(value, self._jinja2.Undefined):
             str(value)  # StrictUndefined raises its own error here
         self._printed.append(value)
@@ -221,7 +228,7 @@ class _Jinja:
     ) -> tuple[str, list[Any], str]:
         """The rendered text, the values that its marks stand for, and the mark."""
         self._printed = []
-        self._mark = _mark(source.text, repr(values))
+        self._mark = _mark(source.text, repr(values).replace(r"\ue000", "\ue000"))
         try:
             text = self._environment.get_template(source.name).render(values)
         except self._jinja2.TemplateSyntaxError as problem:
@@ -229,6 +236,10 @@ class _Jinja:
                 template.error(f"not a valid template: {problem.message}", _SYNTAX, problem.lineno)
             ) from problem
         except self._jinja2.UndefinedError as problem:
+            if undefined := re.match(r"'(\w+)' is undefined", str(problem)):
+                raise InputError(
+                    template.undefined(undefined[1], values, _line_in_template(problem))
+                ) from problem
             known = sorted(key for key in values if not key.startswith("_"))
             raise InputError(
                 template.error(
@@ -244,17 +255,21 @@ class _Jinja:
                     f"{type(problem).__name__}: {problem}", "mend the expression", _line_in_template(problem)
                 )
             ) from problem
-        printed = [self._resolved(value) for value in self._printed]
+        printed: list[Any] = []
+        for value in self._printed:
+            printed.append(self._resolved(value, printed))
         return text, printed, self._mark
 
-    def _resolved(self, value: Any) -> Any:
-        """A captured text ({% set %}, a macro) holds marks of its own: put the values in."""
+    def _resolved(self, value: Any, earlier: Sequence[Any]) -> Any:
+        """A captured text ({% set %}, a macro) holds marks of what was printed earlier: put those values in."""
         if not isinstance(value, str):
             return value
-        text = str(value)
-        while self._mark in text:
-            text = re.sub(re.escape(self._mark) + r"(\d+)\.", lambda match: str(self._printed[int(match[1])]), text)
-        return text
+
+        def earlier_text(match: re.Match[str]) -> str:
+            index = int(match[1])
+            return _as_text(earlier[index], ()) if index < len(earlier) else match[0]
+
+        return re.sub(re.escape(self._mark) + r"(\d+)\.", earlier_text, str(value))
 
 
 _SYNTAX = "see docs/templates.md; {{ name }} prints a variable, {% if name %} … {% endif %} chooses"
@@ -266,12 +281,7 @@ class _NestedValueError(ValueError):
         self.path = path
 
 
-class _Marks(NamedTuple):
-    pattern: re.Pattern[str]
-    count: int
-
-
-def _compile(data: Any, marks: _Marks, path: Path) -> Fill | None:
+def _compile(data: Any, marks: re.Pattern[str], path: Path) -> Fill | None:
     """A function from values to this data with the marks replaced; None when there is nothing to leave (null)."""
     if data is None:
         return None
@@ -279,27 +289,33 @@ def _compile(data: Any, marks: _Marks, path: Path) -> Fill | None:
         return _compile_mapping(data, marks, path)
     if isinstance(data, list):
         return _compile_list(data, marks, path)
-    if isinstance(data, str) and marks.pattern.search(data):
+    if isinstance(data, str) and marks.search(data):
         return _compile_text(data, marks, path)
     return _constant(data)
 
 
-def _compile_mapping(data: dict[str, Any], marks: _Marks, path: Path) -> Fill:
-    fields: list[tuple[str, Fill]] = []
-    constant = True
-    for key, value in data.items():
-        fill = _compile(value, marks, (*path, key))
-        if fill is not None:
-            fields.append((key, fill))
-            constant = constant and hasattr(fill, "constant")
-    if any(marks.pattern.search(key) for key in data):
+def _compile_mapping(data: dict[str, Any], marks: re.Pattern[str], path: Path) -> Fill:
+    if any(marks.search(key) for key in data):
         raise _NestedValueError(path)
-    if constant:
-        return _constant({key: fill(()) for key, fill in fields})
+    fills = {key: _compile(value, marks, (*path, key)) for key, value in data.items()}
+    ready = {key: fill for key, fill in fills.items() if fill is not None}
+    constants = {key: fill(()) for key, fill in ready.items() if hasattr(fill, "constant")}
+    whole = [(key, fill.index) for key, fill in ready.items() if hasattr(fill, "index")]
+    others = [
+        (key, fill)
+        for key, fill in ready.items()
+        if not hasattr(fill, "constant") and not hasattr(fill, "index")
+    ]
+    if not whole and not others:
+        return _constant(constants)
 
     def fill_mapping(values: Sequence[Any]) -> dict[str, Any]:
-        filled = {}
-        for key, fill in fields:
+        filled = constants.copy()
+        for key, index in whole:
+            value = values[index]
+            if value is not None:
+                filled[key] = value
+        for key, fill in others:
             value = fill(values)
             if value is not None:
                 filled[key] = value
@@ -308,21 +324,16 @@ def _compile_mapping(data: dict[str, Any], marks: _Marks, path: Path) -> Fill:
     return fill_mapping
 
 
-def _compile_list(data: list[Any], marks: _Marks, path: Path) -> Fill:
-    items = [fill for i, item in enumerate(data) if (fill := _compile(item, marks, (*path, i))) is not None]
-    if all(hasattr(fill, "constant") for fill in items):
-        return _constant([fill(()) for fill in items])
+def _compile_list(data: list[Any], marks: re.Pattern[str], path: Path) -> Fill:
+    fills = [
+        (item, fill) for i, item in enumerate(data) if (fill := _compile(item, marks, (*path, i))) is not None
+    ]
+    if all(hasattr(fill, "constant") for _, fill in fills):
+        return _constant([fill(()) for _, fill in fills])
     if path and path[-1] == "env":
-        needs = [_indexes(item, marks) for item in data if item is not None]
-
-        def fill_entries(values: Sequence[Any]) -> list[Any]:
-            return [
-                fill(values)
-                for fill, need in zip(items, needs, strict=True)
-                if not need or all(values[index] is not None for index in need)
-            ]
-
-        return fill_entries
+        items = [_whole_or_nothing(fill, _indexes(item, marks)) for item, fill in fills]
+    else:
+        items = [fill for _, fill in fills]
 
     def fill_list(values: Sequence[Any]) -> list[Any]:
         return [value for fill in items if (value := fill(values)) is not None]
@@ -330,25 +341,39 @@ def _compile_list(data: list[Any], marks: _Marks, path: Path) -> Fill:
     return fill_list
 
 
-def _indexes(data: Any, marks: _Marks) -> tuple[int, ...]:
+def _whole_or_nothing(fill: Fill, needs: Sequence[int]) -> Fill:
+    """An env entry that prints a null is left out: it has no value to give."""
+    if not needs:
+        return fill
+    first, *others = needs
+
+    def fill_entry(values: Sequence[Any]) -> Any:
+        if values[first] is None or any(values[index] is None for index in others):
+            return None
+        return fill(values)
+
+    return fill_entry
+
+
+def _indexes(data: Any, marks: re.Pattern[str]) -> tuple[int, ...]:
     """The values that an entry prints: one that prints a null is left out whole."""
     if isinstance(data, dict):
         return tuple(index for value in data.values() for index in _indexes(value, marks))
     if isinstance(data, list):
         return tuple(index for value in data for index in _indexes(value, marks))
-    return tuple(int(index) for index in marks.pattern.findall(data)) if isinstance(data, str) else ()
+    return tuple(int(index) for index in marks.findall(data)) if isinstance(data, str) else ()
 
 
-def _compile_text(text: str, marks: _Marks, path: Path) -> Fill:
-    whole = marks.pattern.fullmatch(text)
+def _compile_text(text: str, marks: re.Pattern[str], path: Path) -> Fill:
+    whole = marks.fullmatch(text)
     if whole:
-        index = int(whole[1])
-        return lambda values: values[index]
-    parts = marks.pattern.split(text)
+        return _hole(int(whole[1]))
+    parts = marks.split(text)
 
     def fill_text(values: Sequence[Any]) -> str:
         texts = [
-            part if position % 2 == 0 else _as_text(values[int(part)], path) for position, part in enumerate(parts)
+            part if position % 2 == 0 else _as_text(values[int(part)], path)
+            for position, part in enumerate(parts)
         ]
         return "".join(texts)
 
@@ -361,6 +386,14 @@ def _as_text(value: Any, path: Path) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
+
+
+def _hole(index: int) -> Fill:
+    def fill_hole(values: Sequence[Any]) -> Any:
+        return values[index]
+
+    fill_hole.index = index  # type: ignore[attr-defined]
+    return fill_hole
 
 
 def _constant(data: Any) -> Fill:
@@ -376,10 +409,13 @@ def _nothing(_values: Sequence[Any]) -> Any:
 
 
 def _mark(*texts: str) -> str:
-    """A word that occurs in none of the texts and that YAML reads as part of a plain string."""
-    mark = "VALUE_"
+    """A text that occurs in none of the texts and that YAML reads as part of a plain string.
+
+    Of private-use characters: no filter that changes case can make it out of a value, or break it.
+    """
+    mark = "\ue000"
     while any(mark in text for text in texts):
-        mark = f"_{mark}"
+        mark += "\ue000"
     return mark
 
 

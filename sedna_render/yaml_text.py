@@ -75,8 +75,22 @@ def decode(content: bytes) -> tuple[str, list[Problem]]:
     """The text, without byte order marks, each character that may not stand in it as U+FFFD; and those."""
     for mark, encoding in _ENCODINGS:
         if content.startswith(mark):
-            return _checked(content[len(mark) :].decode(encoding, "replace"))
+            return _decoded(content[len(mark) :], encoding)
     return _checked(content.decode("utf-8", "surrogateescape"))
+
+
+def _decoded(content: bytes, encoding: str) -> tuple[str, list[Problem]]:
+    try:
+        return _checked(content.decode(encoding))
+    except UnicodeDecodeError as problem:
+        before = content[: problem.start].decode(encoding)
+        text, problems = _checked(content.decode(encoding, "replace"))
+        name = encoding.rpartition("-")[0].upper()
+        mark = Lines(before).mark(len(before))
+        return text, [
+            Problem("invalid-utf8", mark, f"the bytes are not {name}", "save the file as UTF-8"),
+            *problems,
+        ]
 
 
 def separators(text: str) -> list[int]:

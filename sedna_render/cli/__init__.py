@@ -64,18 +64,28 @@ class _Commands(click.Group):
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx) from problem
 
 
-@click.group(
-    cls=_Commands, help=_HELP, epilog=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=lambda *args: _version(*args), help="Print the version.")
-def cli() -> None:
-    pass
-
-
-def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         click.echo(f"sedna-render {__version__}")
         ctx.exit()
+
+
+@click.group(
+    cls=_Commands,
+    help=_HELP,
+    epilog=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Print the version.",
+)
+def cli() -> None:
+    pass
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -102,9 +112,12 @@ def run(arguments: list[str]) -> int:
         sys.stderr.close()
         return ExitStatus.SYSTEM
     except OSError as problem:
-        click.echo(f"sedna-render: error: {problem.strerror or problem}: {problem.filename or ''}".rstrip(": "), err=True)
+        click.echo(
+            f"sedna-render: error: {problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),
+            err=True,
+        )
         return ExitStatus.SYSTEM
-    except Exception as problem:
+    except Exception as problem:  # noqa: BLE001 - the one place: no input may give a traceback
         return _bug(problem, arguments)
 
 

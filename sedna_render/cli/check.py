@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sedna_render import check as checks, output as texts, plan as plans, repository as repositories
+from sedna_render import check as checks
+from sedna_render import output as texts
+from sedna_render import plan as plans
+from sedna_render import repository as repositories
 from sedna_render.cli.exit_status import ExitStatus
 from sedna_render.cli.options import common, request
 from sedna_render.cli.render import make_plan
@@ -33,9 +36,25 @@ Examples:
 @click.command("check", help=_HELP)
 @common
 @click.option("-o", "--output", metavar="DIR", help="The committed folder; else output of the configuration.")
-@click.option("--manifest-format", "form", type=click.Choice(texts.FORMATS), default=texts.YAML, show_default=True, help="What the files hold.")
-@click.option("--kustomization/--no-kustomization", default=None, help="Whether a kustomization.yaml belongs to it.")
-@click.option("--format", "report_form", type=click.Choice(("text", "json", "github")), default="text", show_default=True, help="The form of the list.")
+@click.option(
+    "--manifest-format",
+    "form",
+    type=click.Choice(texts.FORMATS),
+    default=texts.YAML,
+    show_default=True,
+    help="What the files hold.",
+)
+@click.option(
+    "--kustomization/--no-kustomization", default=None, help="Whether a kustomization.yaml belongs to it."
+)
+@click.option(
+    "--format",
+    "report_form",
+    type=click.Choice(("text", "json", "github")),
+    default="text",
+    show_default=True,
+    help="The form of the list.",
+)
 @click.option("--diff", "show_diff", is_flag=True, help="Show what differs in each file.")
 def command(**options: Any) -> int:
     """Parse, render, compare, report."""
@@ -55,7 +74,9 @@ def _check(repository: Repository, options: dict[str, Any]) -> int:
     try:
         plan = make_plan(repository, options)
         repository.findings.extend(plan.findings)
-        shown = [finding for finding in repository.findings if finding.is_error or finding.severity != WARNING]
+        shown = [
+            finding for finding in repository.findings if finding.is_error or finding.severity != WARNING
+        ]
         report(shown, options["error_format"], color=options["color"])
         if repository.has_errors:
             return ExitStatus.INPUT
@@ -73,9 +94,12 @@ def _print(plan: Plan, drifts: list[Drift], options: dict[str, Any]) -> None:
         import json  # noqa: PLC0415 - only for this format
 
         listed = [
-            {"kind": d.kind, "path": d.path, "service": d.service, "source": d.source, "detail": d.detail} for d in drifts
+            {"kind": d.kind, "path": d.path, "service": d.service, "source": d.source, "detail": d.detail}
+            for d in drifts
         ]
-        click.echo(json.dumps({"drift": listed, "mend": mend if drifts else ""}, ensure_ascii=False, indent=2))
+        click.echo(
+            json.dumps({"drift": listed, "mend": mend if drifts else ""}, ensure_ascii=False, indent=2)
+        )
         return
     for drift in drifts:
         if options["report_form"] == "github":

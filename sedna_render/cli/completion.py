@@ -8,7 +8,7 @@ import click
 @click.command("completion")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def command(shell: str) -> None:
-    """Print the completion script of SHELL.
+    r"""Print the completion script of SHELL.
 
     \b
     bash:  sedna-render completion bash > ~/.local/share/bash-completion/completions/sedna-render

@@ -17,15 +17,25 @@ if TYPE_CHECKING:
 
 _COMMON = (
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
-    click.option("--config", metavar="FILE", help="The configuration file; else sedna-render.yaml at or above PATH."),
-    click.option("--templates", metavar="DIR", help="A folder with templates that replace the ones that ship."),
+    click.option(
+        "--config", metavar="FILE", help="The configuration file; else sedna-render.yaml at or above PATH."
+    ),
+    click.option(
+        "--templates", metavar="DIR", help="A folder with templates that replace the ones that ship."
+    ),
     click.option("--workload", type=click.Choice(CHOICES["workload"]), help="What a worker is rendered as."),
-    click.option("--expose", type=click.Choice(CHOICES["expose"]), help="How the edge reaches the big model."),
+    click.option(
+        "--expose", type=click.Choice(CHOICES["expose"]), help="How the edge reaches the big model."
+    ),
     click.option("--namespace", metavar="NAME", help="The namespace of objects that name none."),
     click.option("--layout", type=click.Choice(CHOICES["layout"]), help="What one file of the output holds."),
     click.option("--allow-empty", is_flag=True, help="Inputs without any JointInferenceService are fine."),
     click.option(
-        "--error-format", type=click.Choice(FORMATS), default="text", show_default=True, help="The form of messages."
+        "--error-format",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="The form of messages.",
     ),
     click.option("--color/--no-color", default=None, help="Colours in messages; else on a terminal."),
     click.option("--debug", is_flag=True, help="Show a traceback when there is a bug."),

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sedna_render import explain as explanation, node_ports, output as texts, plan as plans, repository as repositories, write
+from sedna_render import (
+    explain as explanation,
+)
+from sedna_render import (
+    node_ports,
+    write,
+)
+from sedna_render import (
+    output as texts,
+)
+from sedna_render import (
+    plan as plans,
+)
+from sedna_render import (
+    repository as repositories,
+)
 from sedna_render.cli.exit_status import ExitStatus
 from sedna_render.cli.options import common, request
 from sedna_render.cli.progress import progress
@@ -37,9 +52,13 @@ Examples:
 @common
 @click.option("-o", "--output", metavar="DIR", help="The folder to write into; - is standard output.")
 @click.option("--format", "form", type=click.Choice(texts.FORMATS), default=texts.YAML, show_default=True)
-@click.option("--kustomization/--no-kustomization", default=None, help="Keep a kustomization.yaml that lists the files.")
+@click.option(
+    "--kustomization/--no-kustomization", default=None, help="Keep a kustomization.yaml that lists the files."
+)
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited by hand.")
-@click.option("--explain", metavar="SERVICE", help="Print a service's effective settings and where they come from.")
+@click.option(
+    "--explain", metavar="SERVICE", help="Print a service's effective settings and where they come from."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was passed over.")
 def command(**options: Any) -> int:
@@ -143,7 +162,9 @@ def _explain(repository: Repository, name: str, options: dict[str, Any]) -> int:
 
 def _report(repository: Repository, options: dict[str, Any]) -> None:
     shown = [
-        finding for finding in repository.findings if finding.is_error or not options["quiet"] or finding.severity != WARNING
+        finding
+        for finding in repository.findings
+        if finding.is_error or not options["quiet"] or finding.severity != WARNING
     ]
     report(shown, options["error_format"], color=options["color"])
     if options["verbose"]:

@@ -29,7 +29,9 @@ def report(findings: Iterable[Finding], form: str = "text", *, color: bool | Non
     if form == "json":
         import json  # noqa: PLC0415 - only for this format
 
-        click.echo(json.dumps([as_data(finding) for finding in ordered], ensure_ascii=False, indent=2), err=True)
+        click.echo(
+            json.dumps([as_data(finding) for finding in ordered], ensure_ascii=False, indent=2), err=True
+        )
     elif form == "github":
         for finding in ordered:
             click.echo(github_line(finding), err=True)

@@ -48,7 +48,7 @@ class Section(NamedTuple):
 
 def _sections() -> list[Section]:
     parts = re.split(r"^## (\S+)\n", PAGE.read_text(), flags=re.MULTILINE)
-    return [Section(rule, text.split("\n# ")[0]) for rule, text in zip(parts[1::2], parts[2::2], strict=True)]
+    return [Section(rule, re.split(r"\n\n# [A-Z]", text)[0]) for rule, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 SECTIONS = _sections()

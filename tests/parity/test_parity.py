@@ -48,7 +48,10 @@ def env(*names: str) -> Callable[[Difference], bool]:
 
 
 def mount_prefix(found: Difference) -> bool:
-    return found.release == "seed" and str(found.theirs).replace("/hostpath/", "/home/data/").rstrip("/") == found.ours
+    return (
+        found.release == "seed"
+        and str(found.theirs).replace("/hostpath/", "/home/data/").rstrip("/") == found.ours
+    )
 
 
 #: Name, as docs/parity.md has it, and which differences it explains.
@@ -63,13 +66,18 @@ DEVIATIONS: dict[str, Callable[[Difference], bool]] = {
     "no-external-ips": lambda found: found.path[:2] == ("spec", "externalIPs") and found.ours is None,
     "fixed-names": lambda found: found.path in (("metadata", "name"), ("metadata", "generateName")),
     "fixed-worker-name": lambda found: (
-        env("WORKER_NAME")(found) and found.theirs == f"{found.worker}worker-XXXXX" and len(found.ours) == len(found.theirs)
+        env("WORKER_NAME")(found)
+        and found.theirs == f"{found.worker}worker-XXXXX"
+        and len(found.ours) == len(found.theirs)
     ),
     "fixed-node-port": lambda found: (
-        found.release == "seed" and (ends("nodePort")(found) or (env("BIG_MODEL_PORT")(found) and found.theirs == "31080"))
+        found.release == "seed"
+        and (ends("nodePort")(found) or (env("BIG_MODEL_PORT")(found) and found.theirs == "31080"))
     ),
     "no-owner": lambda found: found.path[:2] == ("metadata", "ownerReferences") and found.ours is None,
-    "no-uid-label": lambda found: found.path[-1] == "jointinferenceservice.sedna.io/uid" and found.ours is None,
+    "no-uid-label": lambda found: (
+        found.path[-1] == "jointinferenceservice.sedna.io/uid" and found.ours is None
+    ),
     "no-app-label": lambda found: found.path[-1] == "app.sedna.io" and found.ours is None,
     "managed-by": lambda found: found.path[-1] == "app.kubernetes.io/managed-by" and found.theirs is None,
     "job-name": lambda found: env("JOB_NAME")(found) and found.theirs is None,
@@ -81,24 +89,33 @@ DEVIATIONS: dict[str, Callable[[Difference], bool]] = {
         env("HEM_PARAMETERS")(found) and (found.theirs, found.ours) == ("null", "[]")
     ),
     "env-once": lambda found: found.path[-1] == "(order of env)" and len(found.theirs) > len(found.ours),
-    "secret-by-reference": lambda found: env("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")(found) and ends("value")(found)
-    or (env("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")(found) and holds("secretKeyRef")(found)),
-    "host-network-dns": lambda found: ends("dnsPolicy")(found) and found.worker == "edge" and found.theirs is None,
+    "secret-by-reference": lambda found: (
+        (env("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")(found) and ends("value")(found))
+        or (env("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")(found) and holds("secretKeyRef")(found))
+    ),
+    "host-network-dns": lambda found: (
+        ends("dnsPolicy")(found) and found.worker == "edge" and found.theirs is None
+    ),
     "host-network": lambda found: (
-        found.release == "v0.7" and ends("hostNetwork")(found) and found.worker == "edge" and found.ours is True
+        found.release == "v0.7"
+        and ends("hostNetwork")(found)
+        and found.worker == "edge"
+        and found.ours is True
     ),
     "service-port": lambda found: (
         found.kind == "Service"
         and found.theirs is None
         and found.path[1:] in (("ports", "0", "name"), ("ports", "0", "protocol"), ("type",))
     ),
-    "one-replica": lambda found: found.path == ("spec", "replicas") and (found.theirs, found.ours) == (None, 1),
+    "one-replica": lambda found: (
+        found.path == ("spec", "replicas") and (found.theirs, found.ours) == (None, 1)
+    ),
     "recreate": lambda found: found.kind == "Deployment" and found.path[:2] == ("spec", "strategy"),
     "first-address": lambda found: env("BIG_MODEL_IP")(found) and found.theirs == "fd00::1",
     "initializer-of-releases": lambda found: (
-        found.release == "seed" and holds("initContainers", "storage-initializer")(found) and (
-            ends("image")(found) or env("INDIRECT_URL_MARK")(found)
-        )
+        found.release == "seed"
+        and holds("initContainers", "storage-initializer")(found)
+        and (ends("image")(found) or env("INDIRECT_URL_MARK")(found))
     ),
     "nothing-empty": lambda found: (
         found.theirs == {} and found.ours is None and (found.path[0] == "status" or ends("resources")(found))
@@ -136,7 +153,11 @@ def recordings(release: str) -> dict[str, dict[str, Any]]:
     return {case["case"]: case for case in cases}
 
 
-CASES = [pytest.param(release, case, id=f"{release}-{case}") for release in RELEASES for case in recordings(release)]
+CASES = [
+    pytest.param(release, case, id=f"{release}-{case}")
+    for release in RELEASES
+    for case in recordings(release)
+]
 
 
 def objects_of(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -150,7 +171,12 @@ def objects_of(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, (endpoint, use_https) in SECRETS.items():
         annotations = {"s3-endpoint": endpoint, **({"s3-usehttps": use_https} if use_https else {})}
         metadata = {"name": name, "namespace": "default", "annotations": annotations}
-        yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"ACCESS_KEY_ID": "QUs=", "SECRET_ACCESS_KEY": "QUs="}}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata,
+            "data": {"ACCESS_KEY_ID": "QUs=", "SECRET_ACCESS_KEY": "QUs="},
+        }
 
 
 def created(case: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -198,7 +224,9 @@ def differences(release: str, case: dict[str, Any]) -> Iterator[Difference]:
     assert not theirs, "an object of the controller's that is not rendered"
 
 
-def own_order(case: dict[str, Any], path: tuple[str, ...], old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+def own_order(
+    case: dict[str, Any], path: tuple[str, ...], old: list[str], new: list[str]
+) -> tuple[list[str], list[str]]:
     """The order of the user's own entries: the recordings have the injected ones sorted, behind them."""
     container = path[-3]
     spec = case["jointInferenceService"]["spec"]

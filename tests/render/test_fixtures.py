@@ -159,7 +159,8 @@ def test_all_of_sednas_history_is_there() -> None:
 
 def test_line_ends_and_encodings_of_one_text_give_the_same_bytes() -> None:
     first, *others = (
-        re.sub(r"fixtures/[^/]+/", "", "".join(render(FIXTURES / name)[1:])) for name in ("lf", "crlf-bom", "utf-16")
+        re.sub(r"fixtures/[^/]+/", "", "".join(render(FIXTURES / name)[1:]))
+        for name in ("lf", "crlf-bom", "utf-16")
     )
 
     assert others == [first, first]

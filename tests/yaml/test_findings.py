@@ -169,7 +169,7 @@ def test_a_hundred_levels_are_the_limit_in_yaml_and_json(depth: int, opening: st
     for document in documents:
         path: tuple[str | int, ...] = ()
         data: Any = document.data
-        while isinstance(data, dict | list):
+        while data != 1:
             step: str | int = "a" if isinstance(data, dict) else 0
             path, data = (*path, step), data[step]
         assert document.locate(path).column == text.index("1") + 1
@@ -273,7 +273,8 @@ def test_any_bytes_give_documents_or_findings_and_places_of_both_agree(content: 
     documents, findings = read(source)
     for document in documents:
         assert document.locate(()).line > 0
-    if not any(finding.is_error for finding in findings):
+    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[:4] == b"\x00\x00\xfe\xff"
+    if not is_wide and not any(finding.is_error for finding in findings):
         read_again = read(Source("again", content + b"\n"))
         assert read_again[1] == [
             finding._replace(location=finding.location._replace(file="again")) for finding in findings
