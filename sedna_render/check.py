@@ -18,7 +18,7 @@ LOCK = "lock"
 _DETAILS = {
     plans.MISSING: "would be written, but is not there",
     plans.CHANGED: "is not what the inputs give now",
-    plans.ORPHANED: "its service is gone from the inputs",
+    plans.ORPHANED: "is no part of the output any more",
     plans.HAND_EDITED: "was edited by hand",
     plans.FOREIGN: "was not written by sedna-render, and is in the way",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api import CLOUD, EDGE, KIND_MODEL, labels
@@ -14,7 +13,7 @@ from sedna_render.resources import is_placeholder
 from sedna_render.settings import DEPLOYMENT, EDGE_MESH, NODE_PORT, POD, is_ipv6
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from sedna_api import WorkerType
     from sedna_render.findings import Finding, Path
@@ -24,12 +23,25 @@ if TYPE_CHECKING:
     from sedna_render.templates import Filled, Templates
 
 DATA_PATH_PREFIX = "/home/data"
+#: What the library cannot do without, by the template that gives it.
+CONTRACT = {
+    "worker.cloud.yaml": ("NAMESPACE", "SERVICE_NAME", "WORKER_NAME", "MODEL_URL", "BIG_MODEL_BIND_PORT"),
+    "worker.edge.yaml": (
+        "NAMESPACE",
+        "SERVICE_NAME",
+        "WORKER_NAME",
+        "MODEL_URL",
+        "BIG_MODEL_IP",
+        "BIG_MODEL_PORT",
+        "HEM_NAME",
+        "HEM_PARAMETERS",
+    ),
+}
 #: Names of Models that one message lists at most.
 MOST_NAMES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """All that a service is rendered against."""
 
     settings: Settings
@@ -50,8 +62,7 @@ class BigModel(NamedTuple):
     source: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(NamedTuple):
     """One of a service's two workers, on its way to becoming manifests."""
 
     service: Service
@@ -225,6 +236,8 @@ def _model_part(worker: Worker) -> ModelPart | None:
         worker.place.findings.append(
             model.origin.warning(warning.rule, ("spec", "url"), warning.message, warning.remedy)
         )
+    if model.credential_name:
+        _check_credential(worker, model, plan)
     if isinstance(plan, model_mount.HostPathMount):
         return ModelPart(_host_path(worker, plan), plan.model_url, DATA_PATH_PREFIX)
     if isinstance(plan, model_mount.Download):
@@ -270,7 +283,7 @@ def _not_found(name: str, namespace: str, inventory: Inventory) -> tuple[str, st
 
 
 def _host_path(worker: Worker, plan: model_mount.HostPathMount) -> Mapping[str, Any]:
-    own = worker.spec["template"].get("spec", {}).get("volumes") or ()
+    own = (worker.spec["template"].get("spec") or {}).get("volumes") or ()
     wanted = {"path": plan.folder, "type": "Directory"}
     others = {volume["name"] for volume in own if volume.get("hostPath") != wanted}
     wanted_name = name = names.volume_name(plan.folder)
@@ -292,19 +305,10 @@ def _host_path(worker: Worker, plan: model_mount.HostPathMount) -> Mapping[str, 
 
 
 def _download(worker: Worker, model: Model, plan: model_mount.Download) -> ModelPart | None:
-    findings = worker.place.findings
-    endpoint = _s3_endpoint(worker, model) if plan.scheme == "s3" else ""
-    if model.credential_name and plan.scheme != "s3":
-        findings.append(
-            model.origin.warning(
-                "credential-unused",
-                ("spec", "credentialName"),
-                f"credentials are used for s3:// only, not for {plan.scheme}://",
-                "remove credentialName",
-            )
-        )
-    elif model.credential_name and not endpoint:
-        findings.append(
+    is_s3 = plan.scheme == "s3"
+    endpoint = _s3_endpoint(worker, model) if is_s3 else ""
+    if is_s3 and model.credential_name and not endpoint:
+        worker.place.findings.append(
             model.origin.error(
                 "model-credential-without-endpoint",
                 ("spec", "credentialName"),
@@ -320,9 +324,35 @@ def _download(worker: Worker, model: Model, plan: model_mount.Download) -> Model
         "source_url": literal(plan.url),
         "download_folder": literal(plan.folder),
         "s3_endpoint_url": literal(endpoint) or None,
-        "credential_name": (model.credential_name or None) if plan.scheme == "s3" else None,
+        "credential_name": (model.credential_name or None) if is_s3 else None,
     }
     return ModelPart(_part(worker, "model.download.yaml", values), plan.model_url, None)
+
+
+def _check_credential(worker: Worker, model: Model, plan: model_mount.Plan) -> None:
+    """Credentials that nobody would use, or that lack what the download needs."""
+    if not (isinstance(plan, model_mount.Download) and plan.scheme == "s3"):
+        worker.place.findings.append(
+            model.origin.warning(
+                "credential-unused",
+                ("spec", "credentialName"),
+                "credentials are used for a download by s3:// only",
+                "remove credentialName",
+            )
+        )
+        return
+    secret = worker.world.inventory.secrets.get((model.namespace, model.credential_name))
+    # A Secret without any key is the form that belongs in git: something else fills it in the cluster.
+    for key in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY") if secret and secret.keys else ():
+        if secret and key not in secret.keys:
+            worker.place.findings.append(
+                model.origin.warning(
+                    "secret-key-missing",
+                    ("spec", "credentialName"),
+                    f'Secret "{secret.name}" has no key {key}: the worker would not start',
+                    f"add {key} to the Secret",
+                )
+            )
 
 
 def _s3_endpoint(worker: Worker, model: Model) -> str:
@@ -332,20 +362,9 @@ def _s3_endpoint(worker: Worker, model: Model) -> str:
     if annotated:
         return _with_scheme(annotated, https=settings["s3UseHttps"])
     secret = worker.world.inventory.secrets.get((model.namespace, model.credential_name))
-    if secret is not None:
-        for key in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
-            if key not in secret.keys:
-                worker.place.findings.append(
-                    model.origin.warning(
-                        "secret-key-missing",
-                        ("spec", "credentialName"),
-                        f'Secret "{secret.name}" has no key {key}: the worker would not start',
-                        f"add {key} to the Secret",
-                    )
-                )
-        if secret.s3_endpoint:
-            # Only the exact text "0" means http: so does Sedna's controller read it.
-            return _with_scheme(secret.s3_endpoint, https=secret.s3_use_https != "0")
+    if secret is not None and secret.s3_endpoint:
+        # Only the exact text "0" means http: so does Sedna's controller read it.
+        return _with_scheme(secret.s3_endpoint, https=secret.s3_use_https != "0")
     return _with_scheme(settings["s3Endpoint"], https=settings["s3UseHttps"])
 
 
@@ -507,13 +526,12 @@ def _derived(worker: Worker, kind: str, prefix: str, suffix: str) -> str:
 def _part(worker: Worker, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a worker template gives, verified."""
     filled = worker.world.templates[name].fill(values)
-    part = filled.data
     if filled.unverified:
-        _verify_part(filled)
-    return part
+        _verify_part(filled, CONTRACT.get(name, ()))
+    return filled.data
 
 
-def _verify_part(filled: Filled) -> None:
+def _verify_part(filled: Filled, contract: Collection[str]) -> None:
     unknown = [field for field in filled.data if field not in PART_FIELDS]
     if unknown:
         raise InputError(
@@ -532,6 +550,16 @@ def _verify_part(filled: Filled) -> None:
     problems = [
         filled.error(_path_in_part(violation.path), violation.message, violation.remedy)
         for violation in schema.check_manifest(manifest)
+    ]
+    given = {entry["name"] for entry in part.get("env", [])} if not problems else contract
+    problems += [
+        filled.error(
+            ("env",),
+            f"the template gives no {name}",
+            f"keep the entry {name}: the worker cannot work without",
+        )
+        for name in contract
+        if name not in given
     ]
     if problems:
         raise InputError(*problems)

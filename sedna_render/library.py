@@ -53,5 +53,6 @@ def render(
 
 def _documents(data: Mapping[str, Any], name: str) -> tuple[list[yaml_reader.Document], list[Finding]]:
     """Data as a document, read as if it had come from a file: the same checks, and places in its JSON."""
-    content = json.dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass")
+    # Escaped: data in memory may hold what may not stand in a file as it is, U+007F and C1 among them.
+    content = json.dumps(data, indent=2).replace("\x7f", "\\u007f").encode()
     return yaml_reader.read(yaml_reader.Source(name, content))

@@ -283,9 +283,7 @@ def _secrets(parsed: go_url.GoURL) -> tuple[Caution, ...]:
         message = (
             "has a query; if that is a signature or token, everybody who reads the repository can use it"
         )
-        cautions.append(
-            Caution(_SECRET, message, f"{remedy}; if it is no secret, silence this rule for this Model")
-        )
+        cautions.append(Caution(_SECRET, message, f"{remedy}; nothing to do if it is no secret"))
     return tuple(cautions)
 
 

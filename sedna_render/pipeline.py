@@ -5,8 +5,7 @@ What must hold over all services together is here: NodePort numbers and the name
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sedna_api import CLOUD
 from sedna_api.labels import NODE_PORT as NODE_PORT_ANNOTATION
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 _WORKLOADS = (POD, DEPLOYMENT)
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(NamedTuple):
     """What is decided for all services before one of them is rendered."""
 
     choices: Mapping[str, Choices]

@@ -6,7 +6,6 @@ Reads that one file and does not look into it.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sedna_render import load, walk
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 _TOP_MARK = ".git"
 
 
-@dataclass(frozen=True, slots=True)
 class Project:
     """The configuration file, if there is one, and the folder that source paths are relative to."""
 
-    source: Source | None
-    #: Absolute, without symbolic links: the configuration's folder, else the current one.
-    root: str
-    _folders: dict[str, tuple[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    def __init__(self, source: Source | None, root: str) -> None:
+        """``root``: absolute, without symbolic links: the configuration's folder, else the current one."""
+        self.source = source
+        self.root = root
+        self._folders: dict[str, tuple[str, str]] = {}
 
     @property
     def is_anchored(self) -> bool:

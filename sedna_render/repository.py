@@ -6,11 +6,21 @@ What comes out is all that ``pipeline.render`` needs, and every finding so far.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from sedna_api import KIND_SERVICE
-from sedna_render import load, node_ports, pipeline, plan, project, settings, template_files, yaml_reader
+from sedna_render import (
+    load,
+    names,
+    node_ports,
+    pipeline,
+    plan,
+    project,
+    settings,
+    template_files,
+    yaml_reader,
+)
 from sedna_render.findings import ERROR, Finding, Location
 from sedna_render.joint_inference import World
 from sedna_render.resources import Inventory
@@ -25,8 +35,7 @@ if TYPE_CHECKING:
     from sedna_render.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What the command line asks for."""
 
     paths: Sequence[str]
@@ -35,13 +44,12 @@ class Request:
     output: str | None = None
     templates: str | None = None
     #: Settings given as flags, None where not given.
-    flags: Mapping[str, Any] = field(default_factory=dict)
+    flags: Mapping[str, Any] = MappingProxyType({})
     allow_empty: bool = False
     stdin: BinaryIO | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A repository as read, ready to be rendered."""
 
     project: Project
@@ -125,6 +133,10 @@ def _settings(found: Project, request: Request) -> tuple[Settings, list[Finding]
                     f"start with apiVersion: {settings.API_VERSION} and kind: {settings.KIND}",
                 )
             ]
+    namespace = request.flags.get("namespace")
+    if namespace is not None and (problem := names.dns_1123_label(namespace)):
+        remedy = "use lower-case letters, digits and - (at most 63)"
+        findings = [*findings, settings.flag_error("invalid-name", "--namespace", problem, remedy)]
     return effective.with_flags(request.flags), findings
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api import API_VERSION, GROUP, KIND_MODEL, KIND_SERVICE
@@ -43,8 +42,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _PLACEHOLDER = re.compile(r"\$[A-Za-z_]\w*|\$\{\w+\}|<[^<>]+>|\$\(.*\)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where an object came from, and how messages name it."""
 
     document: Document
@@ -121,22 +119,22 @@ class Secret(NamedTuple):
     keys: frozenset[str]
 
 
-@dataclass(slots=True)
 class Inventory:
     """All objects of a run. The only thing here that grows while documents are taken in."""
 
-    default_namespace: str
-    services: dict[str, Service] = field(default_factory=dict)
-    models: dict[tuple[str, str], Model] = field(default_factory=dict)
-    nodes: dict[str, Node] = field(default_factory=dict)
-    secrets: dict[tuple[str, str], Secret] = field(default_factory=dict)
-    #: Objects seen, also those that were refused: a Model that is wrong is not also "missing".
-    seen: dict[tuple[str, str, str], Origin] = field(default_factory=dict)
-    #: Kinds that are not ours, counted.
-    passed_over: dict[str, int] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    #: Whether all inputs could be read: only then is what is not here nowhere.
-    is_complete: bool = True
+    def __init__(self, default_namespace: str) -> None:
+        self.default_namespace = default_namespace
+        self.services: dict[str, Service] = {}
+        self.models: dict[tuple[str, str], Model] = {}
+        self.nodes: dict[str, Node] = {}
+        self.secrets: dict[tuple[str, str], Secret] = {}
+        #: Objects seen, also those that were refused: a Model that is wrong is not also "missing".
+        self.seen: dict[tuple[str, str, str], Origin] = {}
+        #: Kinds that are not ours, counted.
+        self.passed_over: dict[str, int] = {}
+        self.findings: list[Finding] = []
+        #: Whether all inputs could be read: only then is what is not here nowhere.
+        self.is_complete = True
 
     def add(self, document: Document) -> None:
         """Take in one document; what is wrong with it becomes findings."""

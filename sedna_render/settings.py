@@ -6,7 +6,7 @@ Flags win over annotations, annotations over the configuration file, the file ov
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api.labels import ANNOTATION_PREFIX
@@ -63,16 +63,21 @@ class Setting(NamedTuple):
     source: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a run; a service's annotations may still decide otherwise."""
+    """The settings of a run; a service's annotations may still decide otherwise. Not changed once made."""
 
-    values: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULTS))
-    #: The configuration file, and the settings that it gives.
-    document: Document | None = None
-    given: frozenset[str] = frozenset()
-    #: Names of the settings that the command line gives: annotations do not change them.
-    flags: frozenset[str] = frozenset()
+    def __init__(
+        self,
+        values: Mapping[str, Any] = MappingProxyType(DEFAULTS),
+        document: Document | None = None,
+        given: frozenset[str] = frozenset(),
+        flags: frozenset[str] = frozenset(),
+    ) -> None:
+        """``given``: the settings of the configuration file ``document``; ``flags``: those of the command line."""
+        self.values = values
+        self.document = document
+        self.given = given
+        self.flags = flags
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -94,7 +99,7 @@ class Settings:
     def with_flags(self, flags: Mapping[str, Any]) -> Settings:
         """These settings with those that the command line gives (not None) in front."""
         given = {name: value for name, value in flags.items() if value is not None}
-        return replace(self, values={**self.values, **given}, flags=self.flags | given.keys())
+        return Settings({**self.values, **given}, self.document, self.given, self.flags | given.keys())
 
     def of(self, service: Service, name: str) -> Setting:
         """An effective setting of one service."""

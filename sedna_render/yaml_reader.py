@@ -6,7 +6,6 @@ The good path records no positions: :meth:`Document.locate` reads the text a sec
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 _FIRST_FIELD_OF_JSON = re.compile(r'\s*\{\s*"[^"\n]*"\s*:')
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One input: its name as people see it (a POSIX path, ``-`` for standard input) and its bytes."""
 
     name: str

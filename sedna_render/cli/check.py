@@ -89,7 +89,7 @@ def _check(repository: Repository, options: dict[str, Any]) -> int:
 
 
 def _print(plan: Plan, drifts: list[Drift], options: dict[str, Any]) -> None:
-    mend = _mend(options)
+    mend = _mend(options, drifts)
     if options["report_form"] == "json":
         import json  # noqa: PLC0415 - only for this format
 
@@ -103,14 +103,15 @@ def _print(plan: Plan, drifts: list[Drift], options: dict[str, Any]) -> None:
         return
     for drift in drifts:
         if options["report_form"] == "github":
-            text = f"{drift.kind}: {_sentence(drift)}. Run: {mend}"
+            text = f"{drift.kind}: {_sentence(drift)}. To mend: {mend}"
             click.echo(f"::error file={drift.path},title=sedna-render check::{github_text(text)}")
         else:
             click.echo(f"{drift.kind:<12} {drift.path}: {_sentence(drift)}")
             if options["show_diff"]:
                 click.echo(checks.difference(plan, drift), nl=False)
     if options["report_form"] == "text":
-        click.echo(f"{len(drifts)} of the output differ; to mend: {mend}" if drifts else "up to date")
+        differ = "1 file differs" if len(drifts) == 1 else f"{len(drifts)} files differ"
+        click.echo(f"{differ}; to mend: {mend}" if drifts else "up to date")
 
 
 def _sentence(drift: Drift) -> str:
@@ -118,20 +119,24 @@ def _sentence(drift: Drift) -> str:
     return f"{about} {drift.detail}".strip() if about else drift.detail
 
 
-def _mend(options: dict[str, Any]) -> str:
-    """The command that makes the folder what it should be."""
+def _mend(options: dict[str, Any], drifts: list[Drift]) -> str:
+    """The command that makes the folder what it should be, and what only a person can do before it."""
     import shlex  # noqa: PLC0415 - only when something is to be mended
 
+    kinds = {drift.kind for drift in drifts}
     words = ["sedna-render", "render", *options["paths"]]
     for name in ("config", "templates", "workload", "expose", "namespace", "layout"):
         if options[name]:
             words += [f"--{name}", options[name]]
     if options["form"] != texts.YAML:
         words += ["--format", options["form"]]
-    if options["kustomization"]:
-        words.append("--kustomization")
+    if options["kustomization"] is not None:
+        words.append("--kustomization" if options["kustomization"] else "--no-kustomization")
     if options["allow_empty"]:
         words.append("--allow-empty")
     if options["output"]:
         words += ["-o", options["output"]]
-    return shlex.join(words)
+    if plans.HAND_EDITED in kinds:
+        words.append("--force")
+    command = shlex.join(words)
+    return f"move the foreign files out of the way, then {command}" if plans.FOREIGN in kinds else command

@@ -29,10 +29,10 @@ from sedna_render.cli.options import common, request
 from sedna_render.cli.progress import progress
 from sedna_render.cli.report import report
 from sedna_render.findings import ERROR, WARNING, Finding, Location
-from sedna_render.settings import NODE_PORT
 
 if TYPE_CHECKING:
     from sedna_render.repository import Repository
+    from sedna_render.resources import Origin
 
 _OPTIONS_HELP = """Render manifests from files, folders (all YAML and JSON below them), globs or - (standard input).
 
@@ -51,7 +51,14 @@ Examples:
 @click.command("render", help=_OPTIONS_HELP)
 @common
 @click.option("-o", "--output", metavar="DIR", help="The folder to write into; - is standard output.")
-@click.option("--format", "form", type=click.Choice(texts.FORMATS), default=texts.YAML, show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(texts.FORMATS),
+    default=texts.YAML,
+    show_default=True,
+    help="What the manifests are written as.",
+)
 @click.option(
     "--kustomization/--no-kustomization", default=None, help="Keep a kustomization.yaml that lists the files."
 )
@@ -79,7 +86,8 @@ def command(**options: Any) -> int:
 def _to_stdout(repository: Repository, options: dict[str, Any]) -> int:
     unrecorded = _unrecorded(repository)
     pieces = list(texts.stream(progress(repository.render()), options["form"]))
-    repository.findings.extend(unrecorded)
+    if not repository.has_errors and not options["quiet"]:
+        repository.findings.extend(_unrecorded_finding(origin, number) for origin, number in unrecorded)
     _report(repository, options)
     if repository.has_errors:
         return ExitStatus.INPUT
@@ -99,7 +107,7 @@ def _to_folder(repository: Repository, options: dict[str, Any]) -> int:
     except plans.WriteError as problem:
         click.echo(f"sedna-render: error: {problem}", err=True)
         return ExitStatus.SYSTEM
-    if not options["quiet"]:
+    if not options["quiet"] and options["error_format"] == "text":
         click.echo(f"{repository.output}: {_summary(done)}", err=True)
     return ExitStatus.FINE
 
@@ -127,19 +135,24 @@ def _summary(done: write.Written) -> str:
     )
 
 
-def _unrecorded(repository: Repository) -> list[Finding]:
-    """NodePort numbers that were chosen now and that nothing keeps."""
+def _unrecorded(repository: Repository) -> list[tuple[Origin, int]]:
+    """The services whose NodePort number was chosen now, and that nothing keeps."""
     services = repository.world.inventory.services
     return [
-        services[key].origin.warning(
-            "nodeport-unrecorded",
-            ("metadata", "name"),
-            f"NodePort {assigned.number} was chosen now and is not recorded: another service may move it",
-            "write with -o, which keeps the numbers in sedna-render.lock; or set the annotation render.sedna.io/node-port",
-        )
+        (services[key].origin, assigned.number)
         for key, assigned in repository.decisions.numbers.items()
-        if assigned.origin == "chosen" and repository.decisions.choices[key].expose == NODE_PORT
+        if assigned.origin == node_ports.CHOSEN
     ]
+
+
+def _unrecorded_finding(origin: Origin, number: int) -> Finding:
+    return origin.warning(
+        "nodeport-unrecorded",
+        ("metadata", "name"),
+        f"NodePort {number} was chosen now and is not recorded: another service may move it",
+        "write with -o, which keeps the numbers in sedna-render.lock; "
+        "or set the annotation render.sedna.io/node-port",
+    )
 
 
 def _explain(repository: Repository, name: str, options: dict[str, Any]) -> int:
@@ -156,7 +169,7 @@ def _explain(repository: Repository, name: str, options: dict[str, Any]) -> int:
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     click.echo(f"{found.origin.subject} ({found.origin.locate()})")
     for row in rows:
-        click.echo(f"  {row.name:<{widths[0]}}  {row.value:<{min(widths[1], 60)}}  {row.source}".rstrip())
+        click.echo(f"  {row.name:<{widths[0]}}  {row.value:<{widths[1]}}  {row.source}".rstrip())
     return ExitStatus.INPUT if repository.has_errors else ExitStatus.FINE
 
 
@@ -167,6 +180,6 @@ def _report(repository: Repository, options: dict[str, Any]) -> None:
         if finding.is_error or not options["quiet"] or finding.severity != WARNING
     ]
     report(shown, options["error_format"], color=options["color"])
-    if options["verbose"]:
+    if options["verbose"] and options["error_format"] == "text":
         for kind, number in sorted(repository.world.inventory.passed_over.items()):
             click.echo(f"passed over: {number} {kind}", err=True)

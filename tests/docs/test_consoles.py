@@ -66,6 +66,7 @@ def _commands(session: str) -> list[tuple[str, str]]:
     return [(first + re.sub("^> ", "", more, flags=re.MULTILINE), said) for first, more, said in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_following_a_page_prints_what_it_says(page: str, tmp_path: Path) -> None:
     folder = _reader(tmp_path)

@@ -48,7 +48,10 @@ class Section(NamedTuple):
 
 def _sections() -> list[Section]:
     parts = re.split(r"^## (\S+)\n", PAGE.read_text(), flags=re.MULTILINE)
-    return [Section(rule, re.split(r"\n\n# [A-Z]", text)[0]) for rule, text in zip(parts[1::2], parts[2::2], strict=True)]
+    return [
+        Section(rule, re.split(r"\n\n# [A-Z]", text)[0])
+        for rule, text in zip(parts[1::2], parts[2::2], strict=True)
+    ]
 
 
 SECTIONS = _sections()
@@ -59,7 +62,11 @@ def _texts_in_code() -> set[str]:
     found = {templates.RULE}
     for path in (ROOT / "sedna_render").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and RULE_ID.fullmatch(node.value):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and RULE_ID.fullmatch(node.value)
+            ):
                 found.add(node.value)
             elif isinstance(node, ast.Call):
                 found.update(_reported(node))
@@ -80,11 +87,15 @@ def _rules_of_fixtures() -> set[str]:
     named = {
         rule
         for path in FIXTURES.rglob("case.md")
-        for rules in re.findall(r"^(?:Errors|Renders, with warnings): (.*)\.$", path.read_text(), re.MULTILINE)
+        for rules in re.findall(
+            r"^(?:Errors|Renders, with warnings): (.*)\.$", path.read_text(), re.MULTILINE
+        )
         for rule in rules.split(", ")
     }
     printed = {
-        rule for path in (ROOT / "tests" / "snapshots").iterdir() for _, rule in FINDING.findall(path.read_text())
+        rule
+        for path in (ROOT / "tests" / "snapshots").iterdir()
+        for _, rule in FINDING.findall(path.read_text())
     }
     return named | printed
 
@@ -127,6 +138,10 @@ def _edit(path: str, old: str, new: str) -> Callable[[], object]:
     return edit
 
 
+def _nothing() -> None:
+    """The services as they are."""
+
+
 def _second_service() -> None:
     shutil.copytree("services", "other")
     Path("other/nodes.yaml").unlink()
@@ -142,6 +157,11 @@ def _big_file() -> None:
 def _foreign_file() -> None:
     Path("manifests").mkdir()
     Path("manifests/site-safety.helmet-detection.yaml").write_text("mine\n")
+
+
+def _broken_template() -> None:
+    Path("templates").mkdir()
+    Path("templates/pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ nam }}\n")
 
 
 def _append(path: str, line: str) -> Callable[[], object]:
@@ -164,37 +184,41 @@ EXAMPLES = {
         )
     ),
     "duplicate-volume": Example(
-        _edit("services/service.yaml", "        volumes:\n", "        volumes:\n          - name: output\n            emptyDir: {}\n")
+        _edit(
+            "services/service.yaml",
+            "        volumes:\n",
+            "        volumes:\n          - name: output\n            emptyDir: {}\n",
+        )
     ),
     "file-too-large": Example(_big_file),
     "foreign-file": Example(_foreign_file, (TO_FOLDER,)),
     "hand-edited": Example(
-        _append("services/service.yaml", ""),
+        _nothing,
         (TO_FOLDER, "!manifests/site-safety.helmet-detection.yaml", TO_FOLDER),
     ),
-    "index-damaged": Example(
-        _append("services/service.yaml", ""), (TO_FOLDER, "!manifests/.sedna-render.index", TO_FOLDER)
-    ),
-    "input-in-output": Example(_append("services/service.yaml", ""), ("render services -o services",)),
+    "index-damaged": Example(_nothing, (TO_FOLDER, "!manifests/.sedna-render.index", TO_FOLDER)),
+    "input-in-output": Example(_nothing, ("render services -o services",)),
     "invalid-lock-file": Example(
         lambda: (
             _write("sedna-render.yaml", f"apiVersion: {settings.API_VERSION}\nkind: {settings.KIND}\n")(),
             _write("sedna-render.lock", "site-safety/helmet-detection 30047\nsite-safety/vests 30047\n")(),
         )
     ),
-    "no-input": Example(_append("services/service.yaml", ""), ("render services/*.yml",)),
-    "no-such-file": Example(_append("services/service.yaml", ""), ("render servces",)),
-    "no-such-service": Example(_append("services/service.yaml", ""), ("render services --explain helmt",)),
-    "not-an-object": Example(_write("services/notes.yaml", "- apiVersion: sedna.io/v1alpha1\n  kind: Model\n")),
+    "no-input": Example(_nothing, ("render services/*.yml",)),
+    "no-such-file": Example(_nothing, ("render servces",)),
+    "no-such-service": Example(_nothing, ("render services --explain helmt",)),
+    "not-an-object": Example(
+        _write("services/notes.yaml", "- apiVersion: sedna.io/v1alpha1\n  kind: Model\n")
+    ),
     "partial-render": Example(
         _second_service,
-        ("render services other -o manifests --layout single", "render services -o manifests --layout single"),
+        (
+            "render services other -o manifests --layout single",
+            "render services -o manifests --layout single",
+        ),
     ),
     "template": Example(
-        lambda: (
-            Path("templates").mkdir(),
-            _write("templates/pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ nam }}\n")(),
-        ),
+        _broken_template,
         ("render services --templates templates",),
     ),
     "unreadable-file": Example(lambda: os.mkfifo("services/pipe.yaml")),
@@ -220,7 +244,9 @@ def _example_messages(section: Section, folder: Path, monkeypatch: pytest.Monkey
             case = case.parent
         parts = [str(case / name) for name in ("north", "south") if (case / name).is_dir()]
         return _run(" ".join(["render", *(parts or [str(case)])]))
-    shutil.copytree(FIXTURES / "helmet-detection", folder / "services", ignore=shutil.ignore_patterns("case.md"))
+    shutil.copytree(
+        FIXTURES / "helmet-detection", folder / "services", ignore=shutil.ignore_patterns("case.md")
+    )
     monkeypatch.chdir(folder)
     example = EXAMPLES[section.rule]
     example.prepare()
@@ -243,7 +269,9 @@ def test_the_example_of_a_rule_is_in_the_fixture_that_it_names(section: Section)
     for block in section.blocks("yaml"):
         name, *lines = block.splitlines()
         if name.startswith("# fixtures/"):
-            there = [line.strip() for line in (ROOT / name[2:]).read_bytes().decode(errors="replace").splitlines()]
+            there = [
+                line.strip() for line in (ROOT / name[2:]).read_bytes().decode(errors="replace").splitlines()
+            ]
             position = 0
             for line in lines:
                 position = there.index(line.strip(), position) + 1

@@ -235,6 +235,16 @@ def test_errors_of_both_workers_and_the_model_are_told_in_one_run(render: Render
     assert {"no-containers", "invalid-name", "model-url-relative", "no-cloud-address"} <= set(got.errors)
 
 
+@pytest.mark.parametrize("template", [{}, {"spec": None}, {"spec": {}}, {"spec": {"containers": None}}])
+@pytest.mark.parametrize("worker", ["cloud", "edge"])
+def test_an_empty_template_has_no_container(worker: str, template: dict[str, Any], render: Render) -> None:
+    for url in ("/data/m/m.pb", "https://example.com/m.pb", "pvc://claim/m.pb"):
+        got = render(**{f"{worker}_worker": {"template": template}}, big=url, little=url)
+
+        assert set(got.errors) <= {"no-containers", "missing-field"}
+        assert got.status == 2
+
+
 @pytest.mark.parametrize(
     "empty",
     [
