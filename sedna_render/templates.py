@@ -5,7 +5,7 @@ are then replaced in the parsed data: no value can break or inject YAML, or chan
 
 A template that only prints plain variables (``{{ name }}``) needs no Jinja2 at all: its text is parsed once and filled
 for every service. Any other is rendered by Jinja2's sandbox for each service with the real values. Both ways end in the
-same two steps, ``_compile`` and fill, and a test holds them to the same bytes.
+same two steps, ``skeleton`` and fill, and a test holds them to the same bytes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_render import yaml_reader
 from sedna_render.findings import ERROR, Finding, InputError, Location, field_text
+from sedna_render.template_skeleton import NestedValueError, mark_for, skeleton
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import jinja2
+    from collections.abc import Mapping, Sequence
 
     from sedna_render.findings import Path
-
-    Fill = Callable[[Sequence[Any]], Any]
+    from sedna_render.jinja_sandbox import Printed, Sandbox, SandboxError
+    from sedna_render.template_skeleton import Fill
 
 RULE = "template"
 
@@ -55,9 +54,9 @@ class Filled(NamedTuple):
 class Template:
     """One template, made ready on first use."""
 
-    def __init__(self, source: TemplateText, environment: Callable[[], _Jinja]) -> None:
+    def __init__(self, source: TemplateText, templates: Templates) -> None:
         self._source = source
-        self._environment = environment
+        self._templates = templates
         self._plain: tuple[tuple[str, ...], Fill] | None = None
         self._document: yaml_reader.Document | None = None
         self._rendered = ""
@@ -80,12 +79,10 @@ class Template:
 
     def render(self, values: Mapping[str, Any]) -> Filled:
         """The same through Jinja2, whatever the template holds."""
-        jinja = self._environment()
         try:
-            text, printed, mark = jinja.render(self._source, values, self)
-            fill = self._compile(text, mark)
-            data = fill(printed)
-        except _NestedValueError as problem:
+            text, printed, mark = self._templates.render(self._source.name, values)
+            data = self._parse(text, mark)(printed)
+        except NestedValueError as problem:
             raise InputError(self._nested(problem)) from problem
         return Filled(data, self, unverified=True)
 
@@ -108,16 +105,16 @@ class Template:
             if name not in values:
                 line = text.count("\n", 0, text.index(_first(name, text))) + 1
                 raise InputError(self.undefined(name, values, line))
-        mark = _mark(text)
+        mark = mark_for(text)
         marked = _EXPRESSION.sub(lambda match: f"{mark}{names.index(match[1])}.", text)
-        fill = self._compile(marked, mark)
+        fill = self._parse(marked, mark)
         try:
             fill([values[name] for name in names])
-        except _NestedValueError as problem:
+        except NestedValueError as problem:
             raise InputError(self._nested(problem)) from problem
         return names, fill
 
-    def _compile(self, text: str, mark: str) -> Fill:
+    def _parse(self, text: str, mark: str) -> Fill:
         self._rendered = text
         source = yaml_reader.Source(self._source.shown_path, text.encode())
         documents, findings = yaml_reader.read(source)
@@ -132,8 +129,7 @@ class Template:
                     "leave one document with fields in the template; start from the file that ships",
                 )
             )
-        fill = _compile(documents[0].data, re.compile(re.escape(mark) + r"(\d+)\."), ())
-        return fill if fill is not None else _nothing
+        return skeleton(documents[0].data, re.compile(re.escape(mark) + r"(\d+)\."))
 
     def _unreadable(self, finding: Finding, mark: str) -> Finding:
         line = finding.location.line
@@ -150,7 +146,7 @@ class Template:
             line,
         )
 
-    def _nested(self, problem: _NestedValueError) -> Finding:
+    def _nested(self, problem: NestedValueError) -> Finding:
         return self.error(
             "a list or a mapping stands inside other text",
             "let the expression stand alone as the whole value of its field",
@@ -177,260 +173,39 @@ class Templates:
     def __init__(self, texts: Mapping[str, TemplateText]) -> None:
         self._texts = dict(texts)
         self._ready: dict[str, Template] = {}
-        self._jinja: _Jinja | None = None
+        self._sandbox: Sandbox | None = None
 
     def __getitem__(self, name: str) -> Template:
         template = self._ready.get(name)
         if template is None:
-            template = self._ready[name] = Template(self._texts[name], self._environment)
+            template = self._ready[name] = Template(self._texts[name], self)
         return template
 
-    def _environment(self) -> _Jinja:
-        if self._jinja is None:
-            self._jinja = _Jinja(self._texts)
-        return self._jinja
+    def render(self, name: str, values: Mapping[str, Any]) -> Printed:
+        """A template's text by Jinja2. Raises InputError, which names the template that is not right."""
+        # 50 ms that a run with the shipped templates does not pay.
+        from sedna_render import jinja_sandbox  # noqa: PLC0415
 
-
-class _Jinja:
-    """Jinja2's sandbox, imported only when a template needs more than plain variables."""
-
-    def __init__(self, texts: Mapping[str, TemplateText]) -> None:
-        import jinja2  # noqa: PLC0415 - 50 ms that a run with the shipped templates does not pay
-        from jinja2 import sandbox  # noqa: PLC0415
-
-        self._jinja2 = jinja2
-        self._printed: list[Any] = []
-        self._mark = ""
-
-        @jinja2.pass_context  # or constants would be printed when the template is compiled, before there is a mark
-        def finalize(_context: jinja2.runtime.Context, value: Any) -> str:
-            return self._print(value)
-
-        self._environment = sandbox.ImmutableSandboxedEnvironment(
-            loader=jinja2.DictLoader({name: source.text for name, source in texts.items()}),
-            undefined=jinja2.StrictUndefined,
-            finalize=finalize,
-            keep_trailing_newline=True,
-            autoescape=False,  # YAML, and no value ever enters the text
-        )
-        # The only two sources of chance in Jinja2: a manifest that differs at every render is of no use.
-        del self._environment.filters["random"]
-        del self._environment.globals["lipsum"]
-
-    def _print(self, value: Any) -> str:
-        if isinstance(value, self._jinja2.Undefined):
-            str(value)  # StrictUndefined raises its own error here
-        self._printed.append(value)
-        return f"{self._mark}{len(self._printed) - 1}."
-
-    def render(
-        self, source: TemplateText, values: Mapping[str, Any], template: Template
-    ) -> tuple[str, list[Any], str]:
-        """The rendered text, the values that its marks stand for, and the mark."""
-        self._printed = []
-        self._mark = _mark(source.text, repr(values).replace(r"\ue000", "\ue000"))
+        if self._sandbox is None:
+            texts = {name: source.text for name, source in self._texts.items()}
+            self._sandbox = jinja_sandbox.Sandbox(texts)
         try:
-            text = self._environment.get_template(source.name).render(values)
-        except self._jinja2.TemplateSyntaxError as problem:
-            raise InputError(
-                template.error(f"not a valid template: {problem.message}", _SYNTAX, problem.lineno)
-            ) from problem
-        except self._jinja2.UndefinedError as problem:
-            if undefined := re.match(r"'(\w+)' is undefined", str(problem)):
-                raise InputError(
-                    template.undefined(undefined[1], values, _line_in_template(problem))
-                ) from problem
-            known = sorted(key for key in values if not key.startswith("_"))
-            raise InputError(
-                template.error(
-                    f"{problem.message} (there are: {', '.join(known)})",
-                    f"use one of the variables that docs/templates.md lists for {source.name}",
-                    _line_in_template(problem),
-                )
-            ) from problem
-        except Exception as problem:
-            # An expression of the user's may fail in any way that Python can.
-            raise InputError(
-                template.error(
-                    f"{type(problem).__name__}: {problem}", "mend the expression", _line_in_template(problem)
-                )
-            ) from problem
-        printed: list[Any] = []
-        for value in self._printed:
-            printed.append(self._resolved(value, printed))
-        return text, printed, self._mark
+            return self._sandbox.render(name, values)
+        except jinja_sandbox.SandboxError as problem:
+            raise InputError(self._finding(problem, values)) from problem
 
-    def _resolved(self, value: Any, earlier: Sequence[Any]) -> Any:
-        """A captured text ({% set %}, a macro) holds marks of what was printed earlier: put those values in."""
-        if not isinstance(value, str):
-            return value
-
-        def earlier_text(match: re.Match[str]) -> str:
-            index = int(match[1])
-            return _as_text(earlier[index], ()) if index < len(earlier) else match[0]
-
-        return re.sub(re.escape(self._mark) + r"(\d+)\.", earlier_text, str(value))
+    def _finding(self, problem: SandboxError, values: Mapping[str, Any]) -> Finding:
+        template = self[problem.template if problem.template in self._texts else min(self._texts)]
+        if problem.undefined:
+            return template.undefined(problem.undefined, values, problem.line)
+        return template.error(str(problem), _SYNTAX, problem.line)
 
 
 _SYNTAX = "see docs/templates.md; {{ name }} prints a variable, {% if name %} … {% endif %} chooses"
 
 
-class _NestedValueError(ValueError):
-    def __init__(self, path: Path) -> None:
-        super().__init__(field_text(path))
-        self.path = path
-
-
-def _compile(data: Any, marks: re.Pattern[str], path: Path) -> Fill | None:
-    """A function from values to this data with the marks replaced; None when there is nothing to leave (null)."""
-    if data is None:
-        return None
-    if isinstance(data, dict):
-        return _compile_mapping(data, marks, path)
-    if isinstance(data, list):
-        return _compile_list(data, marks, path)
-    if isinstance(data, str) and marks.search(data):
-        return _compile_text(data, marks, path)
-    return _constant(data)
-
-
-def _compile_mapping(data: dict[str, Any], marks: re.Pattern[str], path: Path) -> Fill:
-    if any(marks.search(key) for key in data):
-        raise _NestedValueError(path)
-    fills = {key: _compile(value, marks, (*path, key)) for key, value in data.items()}
-    ready = {key: fill for key, fill in fills.items() if fill is not None}
-    constants = {key: fill(()) for key, fill in ready.items() if hasattr(fill, "constant")}
-    whole = [(key, fill.index) for key, fill in ready.items() if hasattr(fill, "index")]
-    others = [
-        (key, fill)
-        for key, fill in ready.items()
-        if not hasattr(fill, "constant") and not hasattr(fill, "index")
-    ]
-    if not whole and not others:
-        return _constant(constants)
-
-    def fill_mapping(values: Sequence[Any]) -> dict[str, Any]:
-        filled = constants.copy()
-        for key, index in whole:
-            value = values[index]
-            if value is not None:
-                filled[key] = value
-        for key, fill in others:
-            value = fill(values)
-            if value is not None:
-                filled[key] = value
-        return filled
-
-    return fill_mapping
-
-
-def _compile_list(data: list[Any], marks: re.Pattern[str], path: Path) -> Fill:
-    fills = [
-        (item, fill) for i, item in enumerate(data) if (fill := _compile(item, marks, (*path, i))) is not None
-    ]
-    if all(hasattr(fill, "constant") for _, fill in fills):
-        return _constant([fill(()) for _, fill in fills])
-    if path and path[-1] == "env":
-        items = [_whole_or_nothing(fill, _indexes(item, marks)) for item, fill in fills]
-    else:
-        items = [fill for _, fill in fills]
-
-    def fill_list(values: Sequence[Any]) -> list[Any]:
-        return [value for fill in items if (value := fill(values)) is not None]
-
-    return fill_list
-
-
-def _whole_or_nothing(fill: Fill, needs: Sequence[int]) -> Fill:
-    """An env entry that prints a null is left out: it has no value to give."""
-    if not needs:
-        return fill
-    first, *others = needs
-
-    def fill_entry(values: Sequence[Any]) -> Any:
-        if values[first] is None or any(values[index] is None for index in others):
-            return None
-        return fill(values)
-
-    return fill_entry
-
-
-def _indexes(data: Any, marks: re.Pattern[str]) -> tuple[int, ...]:
-    """The values that an entry prints: one that prints a null is left out whole."""
-    if isinstance(data, dict):
-        return tuple(index for value in data.values() for index in _indexes(value, marks))
-    if isinstance(data, list):
-        return tuple(index for value in data for index in _indexes(value, marks))
-    return tuple(int(index) for index in marks.findall(data)) if isinstance(data, str) else ()
-
-
-def _compile_text(text: str, marks: re.Pattern[str], path: Path) -> Fill:
-    whole = marks.fullmatch(text)
-    if whole:
-        return _hole(int(whole[1]))
-    parts = marks.split(text)
-
-    def fill_text(values: Sequence[Any]) -> str:
-        texts = [
-            part if position % 2 == 0 else _as_text(values[int(part)], path)
-            for position, part in enumerate(parts)
-        ]
-        return "".join(texts)
-
-    return fill_text
-
-
-def _as_text(value: Any, path: Path) -> str:
-    if isinstance(value, (dict, list)):
-        raise _NestedValueError(path)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
-
-
-def _hole(index: int) -> Fill:
-    def fill_hole(values: Sequence[Any]) -> Any:
-        return values[index]
-
-    fill_hole.index = index  # type: ignore[attr-defined]
-    return fill_hole
-
-
-def _constant(data: Any) -> Fill:
-    def fill_constant(_values: Sequence[Any]) -> Any:
-        return data
-
-    fill_constant.constant = True  # type: ignore[attr-defined]
-    return fill_constant
-
-
-def _nothing(_values: Sequence[Any]) -> Any:
-    return {}
-
-
-def _mark(*texts: str) -> str:
-    """A text that occurs in none of the texts and that YAML reads as part of a plain string.
-
-    Of private-use characters: no filter that changes case can make it out of a value, or break it.
-    """
-    mark = "\ue000"
-    while any(mark in text for text in texts):
-        mark += "\ue000"
-    return mark
-
-
 def _first(name: str, text: str) -> str:
     return next(match[0] for match in _EXPRESSION.finditer(text) if match[1] == name)
-
-
-def _line_in_template(problem: BaseException) -> int:
-    """The line of the template in which an exception was raised: Jinja2 rewrites the frames."""
-    line, trace = 0, problem.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<template>":
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
 
 
 def _near(name: str, known: Sequence[str]) -> str:
