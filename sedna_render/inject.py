@@ -54,18 +54,22 @@ def cleaned(value: Any) -> Any:
 
 
 def _is_clean(value: Any) -> bool:
-    """Most values are: looking is cheaper than building them anew."""
-    if type(value) is dict:
-        for key, item in value.items():
-            kind = type(item)
-            if kind is str:
-                continue
-            if item is None or ((kind is dict or kind is list) and not _is_clean(item)):
+    """Most values are, and looking is cheaper than building them anew: no recursion, one pass over all there is."""
+    pending = [value]
+    for nested in pending:
+        if type(nested) is dict:
+            if nested.get("resources") == {}:
                 return False
-            if key == "resources" and item == {}:
+            children = nested.values()
+        else:
+            children = nested
+        for child in children:
+            if child is None:
                 return False
-        return True
-    return all(_is_clean(item) for item in value if type(item) is dict or type(item) is list)
+            kind = type(child)
+            if kind is dict or kind is list:
+                pending.append(child)
+    return True
 
 
 def _cleaned(value: Any) -> Any:

@@ -80,6 +80,9 @@ _TRAILING_SLASH = "model-url-trailing-slash"
 _QUERY = "model-url-query"
 _SECRET = "secret-value-in-git"
 
+#: What most Models of a fleet have: nothing in it is read in two ways, so Go's parser need not be asked.
+_PLAIN_HOST_PATH = re.compile(r"(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*){2,}")
+
 _FORMS = (
     "write /folder/file for a folder of the node, or s3://bucket/key, http(s)://host/path or pvc://claim/path; "
     'with the annotation render.sedna.io/model-mount: "none" any text is passed on as it is'
@@ -103,6 +106,14 @@ _CREDENTIAL_IN_QUERY = (
 
 def plan(url: str, *, mount: bool = True) -> Plan:
     """What to do for a Model's spec.url; mount is False with ``render.sedna.io/model-mount: none``."""
+    if mount and _PLAIN_HOST_PATH.fullmatch(url):
+        folder = url[: url.rindex("/") + 1]
+        return HostPathMount(folder, f"{HOST_PATH_PREFIX}{folder[:-1]}", f"{HOST_PATH_PREFIX}{url}")
+    return _plan(url, mount=mount)
+
+
+def _plan(url: str, *, mount: bool) -> Plan:
+    """The same for any URL at all, by Go's rules."""
     if not url:
         return Refused("missing-field", "is empty", _FORMS)
     if character := _unusable(url):

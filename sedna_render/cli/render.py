@@ -75,7 +75,7 @@ def command(**options: Any) -> int:
     gc.disable()
     try:
         repository = repositories.read(request(options, options["output"]))
-        if options["explain"]:
+        if options["explain"] is not None:
             return _explain(repository, options["explain"], options)
         return _to_folder(repository, options) if repository.output else _to_stdout(repository, options)
     finally:

@@ -442,3 +442,8 @@ def test_the_model_lies_in_what_is_mounted_or_downloaded(url: str) -> None:
     elif isinstance(found, Download):
         assert found.folder.startswith("/downloads/")
         assert "/" not in found.model_url.removeprefix(found.folder)
+
+
+@given(st.from_regex(model_mount._PLAIN_HOST_PATH, fullmatch=True))
+def test_a_plain_path_of_a_node_is_planned_as_by_gos_rules(url: str) -> None:
+    assert plan(url) == model_mount._plan(url, mount=True)
