@@ -82,11 +82,12 @@ class Aliases:
         :raises RejectedError: when it is unknown, holds itself, or makes the document too large or too deep.
         """
         if anchor not in self._values:
-            msg = f"there is no anchor '&{anchor}' above this alias"
+            # Not by its name: a password that begins with '*' is an alias too.
+            msg = "there is no anchor of this name above the alias"
             raise RejectedError(msg)
         value = self._values[anchor]
         if value is self:
-            msg = f"the value of the anchor '&{anchor}' contains itself"
+            msg = "the value behind this alias contains itself"
             raise RejectedError(msg)
         size, height = self._measure(value)
         self._aliased += size

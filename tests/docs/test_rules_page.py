@@ -183,6 +183,20 @@ EXAMPLES = {
             "  url: https://models.example.com/big.pb\n  credentialName: model-store",
         )
     ),
+    "secret-key-missing": Example(
+        lambda: (
+            _edit(
+                "services/models.yaml",
+                MODEL_URL,
+                "  url: s3://models/big.pb\n  credentialName: model-store",
+            )(),
+            _write(
+                "services/secret.yaml",
+                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: model-store\n  namespace: site-safety\n"
+                "  annotations: {s3-endpoint: minio.example.com}\ndata: {SECRET_ACCESS_KEY: c2VjcmV0}\n",
+            )(),
+        )
+    ),
     "duplicate-volume": Example(
         _edit(
             "services/service.yaml",

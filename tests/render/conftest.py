@@ -48,13 +48,16 @@ class Rendered(NamedTuple):
         return next(
             manifest
             for manifest in self.manifests
-            if manifest["kind"] in ("Pod", "Deployment") and manifest["metadata"]["name"].endswith(f"-{worker}")
+            if manifest["kind"] in ("Pod", "Deployment")
+            and manifest["metadata"]["name"].endswith(f"-{worker}")
         )
 
     def pod(self, worker: str) -> dict[str, Any]:
         """The spec of a worker's pod."""
         workload = self.workload(worker)
-        spec: dict[str, Any] = workload["spec"]["template"]["spec"] if workload["kind"] == "Deployment" else workload["spec"]
+        spec: dict[str, Any] = (
+            workload["spec"]["template"]["spec"] if workload["kind"] == "Deployment" else workload["spec"]
+        )
         return spec
 
     def env(self, worker: str, container: int = 0) -> dict[str, Any]:
@@ -79,7 +82,11 @@ def service(
     """A service; ``cloud`` and ``edge`` are fields of the pod specs, ``*_worker`` of the workers around them."""
 
     def template(node: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        spec = {"nodeName": node, "containers": [{"name": "main", "image": "example.com/main:1"}], **(given or {})}
+        spec = {
+            "nodeName": node,
+            "containers": [{"name": "main", "image": "example.com/main:1"}],
+            **(given or {}),
+        }
         return {"spec": {key: value for key, value in spec.items() if value is not None}}
 
     mining: dict[str, Any] = {"name": "IBT", **({} if parameters is None else {"parameters": parameters})}
@@ -87,13 +94,19 @@ def service(
     if namespace:
         metadata["namespace"] = namespace
     if annotations:
-        metadata["annotations"] = {PREFIX + key if "/" not in key else key: value for key, value in annotations.items()}
+        metadata["annotations"] = {
+            PREFIX + key if "/" not in key else key: value for key, value in annotations.items()
+        }
     return {
         "apiVersion": API_VERSION,
         "kind": "JointInferenceService",
         "metadata": metadata,
         "spec": {
-            "cloudWorker": {"model": {"name": "big"}, "template": template("cloud-1", cloud), **(cloud_worker or {})},
+            "cloudWorker": {
+                "model": {"name": "big"},
+                "template": template("cloud-1", cloud),
+                **(cloud_worker or {}),
+            },
             "edgeWorker": {
                 "model": {"name": "little"},
                 "hardExampleMining": mining,
@@ -104,15 +117,21 @@ def service(
     }
 
 
-def model(name: str, url: str, *, namespace: str | None = None, credential: str = "", **annotations: str) -> dict[str, Any]:
+def model(
+    name: str, url: str, *, namespace: str | None = None, credential: str = "", **annotations: str
+) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name, **({"namespace": namespace} if namespace else {})}
     if annotations:
-        metadata["annotations"] = {PREFIX + key.replace("_", "-"): value for key, value in annotations.items()}
+        metadata["annotations"] = {
+            PREFIX + key.replace("_", "-"): value for key, value in annotations.items()
+        }
     spec = {"url": url, "format": "pb", **({"credentialName": credential} if credential else {})}
     return {"apiVersion": API_VERSION, "kind": "Model", "metadata": metadata, "spec": spec}
 
 
-def models(big: str = "/data/big/model.pb", little: str = "/data/little/model.pb", **more: Any) -> list[dict[str, Any]]:
+def models(
+    big: str = "/data/big/model.pb", little: str = "/data/little/model.pb", **more: Any
+) -> list[dict[str, Any]]:
     return [model("big", big, **more), model("little", little, **more)]
 
 

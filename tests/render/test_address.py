@@ -33,7 +33,9 @@ def cloud_node(make: Any) -> dict[str, Any]:
         pytest.param({"node"}, "192.0.2.4", id="Node"),
     ],
 )
-@pytest.mark.parametrize("cloud", [pytest.param({}, id="nodeName"), pytest.param(BY_HOSTNAME, id="hostname-selector")])
+@pytest.mark.parametrize(
+    "cloud", [pytest.param({}, id="nodeName"), pytest.param(BY_HOSTNAME, id="hostname-selector")]
+)
 def test_the_most_explicit_source_of_the_address_wins(
     given: set[str], address: str, cloud: dict[str, Any], render: Render, make: Any
 ) -> None:
@@ -52,7 +54,10 @@ def test_the_most_explicit_source_of_the_address_wins(
 
 
 def test_an_address_of_another_node_is_not_taken(render: Render, make: Any) -> None:
-    got = render(config={"nodeAddresses": {"other": "192.0.2.99"}}, objects=[make.node("other", "InternalIP=192.0.2.98")])
+    got = render(
+        config={"nodeAddresses": {"other": "192.0.2.99"}},
+        objects=[make.node("other", "InternalIP=192.0.2.98")],
+    )
 
     assert got.status == 2
     assert got.errors == ["no-cloud-address"]
@@ -61,14 +66,24 @@ def test_an_address_of_another_node_is_not_taken(render: Render, make: Any) -> N
 @pytest.mark.parametrize(
     ("addresses", "expected"),
     [
-        pytest.param(["InternalIP=192.0.2.1", "ExternalIP=192.0.2.2"], "192.0.2.2", id="external-before-internal"),
+        pytest.param(
+            ["InternalIP=192.0.2.1", "ExternalIP=192.0.2.2"], "192.0.2.2", id="external-before-internal"
+        ),
         pytest.param(["InternalIP=2001:db8::1", "InternalIP=192.0.2.1"], "192.0.2.1", id="ipv4-before-ipv6"),
-        pytest.param(["ExternalIP=2001:db8::1", "InternalIP=192.0.2.1"], "[2001:db8::1]", id="kind-before-family"),
+        pytest.param(
+            ["ExternalIP=2001:db8::1", "InternalIP=192.0.2.1"], "[2001:db8::1]", id="kind-before-family"
+        ),
         pytest.param(["InternalIP=192.0.2.7", "InternalIP=192.0.2.1"], "192.0.2.7", id="then-the-first"),
-        pytest.param(["Hostname=cloud-1", "InternalDNS=a.example.com", "InternalIP=192.0.2.1"], "192.0.2.1", id="names-do-not-count"),
+        pytest.param(
+            ["Hostname=cloud-1", "InternalDNS=a.example.com", "InternalIP=192.0.2.1"],
+            "192.0.2.1",
+            id="names-do-not-count",
+        ),
     ],
 )
-def test_a_node_gives_its_best_address(addresses: list[str], expected: str, render: Render, make: Any) -> None:
+def test_a_node_gives_its_best_address(
+    addresses: list[str], expected: str, render: Render, make: Any
+) -> None:
     got = render(config={}, objects=[make.node("cloud-1", *addresses)])
 
     assert got.env("edge")["BIG_MODEL_IP"] == expected
@@ -90,8 +105,12 @@ def test_a_node_without_an_ip_is_told_apart_from_one_that_is_not_there(render: R
         pytest.param({"nodeName": None, "nodeSelector": {"pool": "none"}}, id="no-node-matches"),
     ],
 )
-def test_without_any_address_all_ways_to_give_one_are_listed(cloud: dict[str, Any], render: Render, make: Any) -> None:
-    got = render(cloud=cloud, config={}, objects=[make.node("far", "InternalIP=192.0.2.9", labels={"pool": "a"})])
+def test_without_any_address_all_ways_to_give_one_are_listed(
+    cloud: dict[str, Any], render: Render, make: Any
+) -> None:
+    got = render(
+        cloud=cloud, config={}, objects=[make.node("far", "InternalIP=192.0.2.9", labels={"pool": "a"})]
+    )
 
     assert got.errors == ["no-cloud-address"]
     for way in WAYS:
@@ -127,23 +146,46 @@ NODES: dict[str, Mapping[str, str]] = {
         pytest.param({"nodeSelector": {"memory": "16", "gpu": ""}}, 3, id="selector-with-two-labels"),
         pytest.param(affinity(term(expression("pool", "In", "large", "medium"))), 2, id="In"),
         pytest.param(affinity(term(expression("pool", "NotIn", "small", "large"))), 3, id="NotIn"),
-        pytest.param(affinity(term(expression("pool", "NotIn", "small", "large", "medium"))), 4, id="NotIn-without-the-label"),
+        pytest.param(
+            affinity(term(expression("pool", "NotIn", "small", "large", "medium"))),
+            4,
+            id="NotIn-without-the-label",
+        ),
         pytest.param(affinity(term(expression("gpu", "Exists"))), 3, id="Exists"),
         pytest.param(affinity(term(expression("pool", "DoesNotExist"))), 4, id="DoesNotExist"),
         pytest.param(affinity(term(expression("memory", "Gt", "8"))), 2, id="Gt"),
-        pytest.param(affinity(term(expression("memory", "Lt", "64"), expression("memory", "Gt", "8"))), 3, id="Lt-and-Gt"),
-        pytest.param(affinity(term(expression("pool", "In", "none")), term(expression("gpu", "Exists"))), 3, id="terms-are-or"),
-        pytest.param(affinity(term(expression("gpu", "Exists"), expression("pool", "In", "medium"))), 3, id="expressions-are-and"),
-        pytest.param(affinity(term(matchFields=[expression("metadata.name", "In", "d")])), 4, id="matchFields"),
         pytest.param(
-            {"nodeSelector": {"memory": "64"}, **affinity(term(expression("pool", "Exists")))}, 2, id="selector-and-affinity"
+            affinity(term(expression("memory", "Lt", "64"), expression("memory", "Gt", "8"))),
+            3,
+            id="Lt-and-Gt",
+        ),
+        pytest.param(
+            affinity(term(expression("pool", "In", "none")), term(expression("gpu", "Exists"))),
+            3,
+            id="terms-are-or",
+        ),
+        pytest.param(
+            affinity(term(expression("gpu", "Exists"), expression("pool", "In", "medium"))),
+            3,
+            id="expressions-are-and",
+        ),
+        pytest.param(
+            affinity(term(matchFields=[expression("metadata.name", "In", "d")])), 4, id="matchFields"
+        ),
+        pytest.param(
+            {"nodeSelector": {"memory": "64"}, **affinity(term(expression("pool", "Exists")))},
+            2,
+            id="selector-and-affinity",
         ),
     ],
 )
 def test_the_first_matching_node_by_name_gives_the_address(
     cloud: dict[str, Any], last: int, render: Render, make: Any
 ) -> None:
-    nodes = [make.node(name, f"InternalIP=192.0.2.{i}", labels=labels) for i, (name, labels) in enumerate(NODES.items(), 1)]
+    nodes = [
+        make.node(name, f"InternalIP=192.0.2.{i}", labels=labels)
+        for i, (name, labels) in enumerate(NODES.items(), 1)
+    ]
 
     got = render(cloud={"nodeName": None, **cloud}, config={}, objects=nodes[::-1])
 
@@ -157,11 +199,16 @@ def test_the_first_matching_node_by_name_gives_the_address(
         pytest.param(affinity(term(expression("memory", "Gt", "1000"))), id="Gt-none"),
         pytest.param(affinity(term(expression("pool", "Gt", "1"))), id="Gt-of-text"),
         pytest.param(affinity({}), id="an-empty-term-matches-nothing"),
-        pytest.param(affinity(term(expression("gpu", "Exists"), expression("gpu", "DoesNotExist"))), id="contradiction"),
+        pytest.param(
+            affinity(term(expression("gpu", "Exists"), expression("gpu", "DoesNotExist"))), id="contradiction"
+        ),
     ],
 )
 def test_no_matching_node_is_an_error(cloud: dict[str, Any], render: Render, make: Any) -> None:
-    nodes = [make.node(name, f"InternalIP=192.0.2.{i}", labels=labels) for i, (name, labels) in enumerate(NODES.items(), 1)]
+    nodes = [
+        make.node(name, f"InternalIP=192.0.2.{i}", labels=labels)
+        for i, (name, labels) in enumerate(NODES.items(), 1)
+    ]
 
     got = render(cloud={"nodeName": None, **cloud}, config={}, objects=nodes)
 
@@ -170,9 +217,14 @@ def test_no_matching_node_is_an_error(cloud: dict[str, Any], render: Render, mak
 
 def test_a_preference_is_no_constraint(render: Render, make: Any) -> None:
     preferred = [{"weight": 1, "preference": term(expression("pool", "Exists"))}]
-    cloud = {"nodeName": None, "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}}
+    cloud = {
+        "nodeName": None,
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}},
+    }
 
-    got = render(cloud=cloud, config={}, objects=[make.node("a", "InternalIP=192.0.2.1", labels={"pool": "x"})])
+    got = render(
+        cloud=cloud, config={}, objects=[make.node("a", "InternalIP=192.0.2.1", labels={"pool": "x"})]
+    )
 
     assert got.errors == ["no-cloud-address"]
 
@@ -273,7 +325,9 @@ def test_an_external_address_that_is_none_is_refused(value: str, render: Render)
     assert got.errors == ["invalid-address"]
 
 
-@pytest.mark.parametrize("value", ["", "192.0.2.1:80", "http://192.0.2.1", "[2001:db8::1]", "192.0.2.300", "a_b"])
+@pytest.mark.parametrize(
+    "value", ["", "192.0.2.1:80", "http://192.0.2.1", "[2001:db8::1]", "192.0.2.300", "a_b"]
+)
 def test_a_cloud_address_that_is_none_is_refused_wherever_it_stands(value: str, render: Render) -> None:
     assert render(annotations={"cloud-address": value}, config={}).errors == ["invalid-address"]
     if value:

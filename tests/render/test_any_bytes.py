@@ -41,10 +41,63 @@ s3Endpoint: s3.example.com
 LOCK = b"# numbers\nsite-safety/helmet-detection 30001\ndefault/other 30002\n"
 TEMPLATE = (ROOT / "templates" / "service.nodeport.yaml").read_bytes()
 TOKENS = (
-    *(b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\r", b"\t", b"\x1b", b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80"),
-    *(b"&a ", b"*a", b"<<: ", b"!!str ", b"!!binary ", b"!x ", b"? ", b"- ", b": ", b"#", b"|\n", b">-\n", b"%YAML 1.2\n"),
-    *(b"---\n", b"...\n", b"{", b"}", b"[", b"]", b'"', b"'", b"\\", b"null", b"~", b"1e999", b".nan", b"0x", b"9" * 400),
-    *(b"{{ ", b" }}", b"{% ", b" %}", b"$(", b"${", b"items: ", b"kind: List\n", b"[" * 300, b"a: " * 200, b"\n" * 50),
+    *(
+        b"\x00",
+        b"\xff",
+        b"\xfe\xff",
+        b"\xef\xbb\xbf",
+        b"\r",
+        b"\t",
+        b"\x1b",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\xed\xa0\x80",
+    ),
+    *(
+        b"&a ",
+        b"*a",
+        b"<<: ",
+        b"!!str ",
+        b"!!binary ",
+        b"!x ",
+        b"? ",
+        b"- ",
+        b": ",
+        b"#",
+        b"|\n",
+        b">-\n",
+        b"%YAML 1.2\n",
+    ),
+    *(
+        b"---\n",
+        b"...\n",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b'"',
+        b"'",
+        b"\\",
+        b"null",
+        b"~",
+        b"1e999",
+        b".nan",
+        b"0x",
+        b"9" * 400,
+    ),
+    *(
+        b"{{ ",
+        b" }}",
+        b"{% ",
+        b" %}",
+        b"$(",
+        b"${",
+        b"items: ",
+        b"kind: List\n",
+        b"[" * 300,
+        b"a: " * 200,
+        b"\n" * 50,
+    ),
 )
 
 
@@ -67,7 +120,9 @@ def mutated(draw: st.DrawFn, original: bytes) -> bytes:
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(content)))
         end = min(len(content), start + draw(st.integers(0, 40)))
-        piece = draw(st.one_of(st.sampled_from(TOKENS), st.binary(max_size=6), st.just(content[start:end] * 2)))
+        piece = draw(
+            st.one_of(st.sampled_from(TOKENS), st.binary(max_size=6), st.just(content[start:end] * 2))
+        )
         content = content[:start] + piece + content[end:]
     return content
 
@@ -91,7 +146,9 @@ def assert_civil(status: int, stdout: str, stderr: str) -> None:
 def test_any_bytes_on_standard_input(folder: Path, data: st.DataObject) -> None:
     content = data.draw(mutated(INPUTS[data.draw(st.sampled_from(CASES))]))
 
-    assert_civil(*run("render", "-", "--expose", data.draw(st.sampled_from(["NodePort", "EdgeMesh"])), stdin=content))
+    assert_civil(
+        *run("render", "-", "--expose", data.draw(st.sampled_from(["NodePort", "EdgeMesh"])), stdin=content)
+    )
 
 
 @given(content=st.binary(max_size=200))
@@ -109,7 +166,11 @@ def test_bytes_of_no_meaning_on_standard_input(folder: Path, content: bytes) -> 
 )
 @given(data=st.data())
 def test_any_bytes_in_the_other_files(folder: Path, name: str, original: bytes, data: st.DataObject) -> None:
-    contents = {"sedna-render.yaml": CONFIG, "sedna-render.lock": LOCK, "mine/service.nodeport.yaml": TEMPLATE}
+    contents = {
+        "sedna-render.yaml": CONFIG,
+        "sedna-render.lock": LOCK,
+        "mine/service.nodeport.yaml": TEMPLATE,
+    }
     contents[name] = data.draw(mutated(original))
     for file, content in contents.items():
         (folder / file).write_bytes(content)
@@ -129,14 +190,20 @@ WEIRD = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=8),
-    st.sampled_from(["", "$(X)", "a" * 300, "../../etc", "s3://", "http://[", "pvc://", "/", "0", "List", "Secret", "Pod"]),
-    st.sampled_from([[], {}, [[]], [{}], {"": ""}, {"name": None}, [None], {"a": {"b": []}}, [{"name": "x"}]]),
+    st.sampled_from(
+        ["", "$(X)", "a" * 300, "../../etc", "s3://", "http://[", "pvc://", "/", "0", "List", "Secret", "Pod"]
+    ),
+    st.sampled_from(
+        [[], {}, [[]], [{}], {"": ""}, {"name": None}, [None], {"a": {"b": []}}, [{"name": "x"}]]
+    ),
 )
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """Where something can be changed: every field and every item."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, item in entries:
         yield (*path, key)
         yield from places(item, (*path, key))

@@ -62,14 +62,20 @@ def entry(name: str, value: str) -> dict[str, Any]:
 
 
 def params(table: dict[str, list[str]]) -> list[Any]:
-    return [pytest.param(worker, name, id=f"{worker}-{name}") for worker, names in table.items() for name in names]
+    return [
+        pytest.param(worker, name, id=f"{worker}-{name}") for worker, names in table.items() for name in names
+    ]
 
 
 @pytest.mark.parametrize("worker", ["cloud", "edge"])
 def test_the_injected_env_in_its_order_stands_before_the_users_own(worker: str, render: Render) -> None:
     got = render(**{worker: with_env(entry("OWN", "$(BIG_MODEL_IP)"), entry("LAST", ""))})
 
-    assert list(got.env(worker).items()) == [*INJECTED[worker].items(), ("OWN", "$(BIG_MODEL_IP)"), ("LAST", "")]
+    assert list(got.env(worker).items()) == [
+        *INJECTED[worker].items(),
+        ("OWN", "$(BIG_MODEL_IP)"),
+        ("LAST", ""),
+    ]
 
 
 def test_every_container_and_no_init_container_is_injected_into(render: Render) -> None:
@@ -120,7 +126,12 @@ def test_the_users_own_value_stays_at_its_place(worker: str, name: str, render: 
     got = render(**{worker: with_env(entry("BEFORE", "x"), entry(name, "$(BEFORE)"), entry("AFTER", "y"))})
 
     others = {key: value for key, value in INJECTED[worker].items() if key != name}
-    assert list(got.env(worker).items()) == [*others.items(), ("BEFORE", "x"), (name, "$(BEFORE)"), ("AFTER", "y")]
+    assert list(got.env(worker).items()) == [
+        *others.items(),
+        ("BEFORE", "x"),
+        (name, "$(BEFORE)"),
+        ("AFTER", "y"),
+    ]
     assert "env-overridden" not in got.rules
 
 
@@ -167,7 +178,9 @@ def test_data_path_prefix_comes_only_with_a_hostpath_model(name: str, big: str, 
     [
         pytest.param(None, "[]", id="none"),
         pytest.param([], "[]", id="empty"),
-        pytest.param([{"key": "a", "value": "$(HOME) $ $$"}], '[{"key":"a","value":"$$(HOME) $$ $$$$"}]', id="dollars"),
+        pytest.param(
+            [{"key": "a", "value": "$(HOME) $ $$"}], '[{"key":"a","value":"$$(HOME) $$ $$$$"}]', id="dollars"
+        ),
         pytest.param([{"key": "<&>", "value": "é\u2028\U0001f680"}], None, id="escapes"),
         pytest.param([{"key": "b", "value": "1"}, {"key": "a", "value": "2"}], None, id="order"),
         pytest.param([{"key": "q", "value": '"\\\n\t\x01'}], None, id="quotes"),
@@ -192,7 +205,10 @@ def test_a_dollar_in_a_models_path_is_not_expanded(render: Render) -> None:
     assert got.pod("cloud")["volumes"][0]["hostPath"]["path"] == "/data/$(HOME)/"
     assert got.pod("cloud")["containers"][0]["volumeMounts"][0]["mountPath"] == "/home/data/data/$(HOME)"
     assert got.env("edge")["MODEL_URL"] == "/downloads/example.com/$$a/l.pb"
-    assert got.pod("edge")["initContainers"][0]["args"] == ["https://example.com/$$a/l.pb", "/downloads/example.com/$$a/"]
+    assert got.pod("edge")["initContainers"][0]["args"] == [
+        "https://example.com/$$a/l.pb",
+        "/downloads/example.com/$$a/",
+    ]
 
 
 def test_a_dollar_of_the_users_own_is_left_alone(render: Render) -> None:
@@ -228,7 +244,9 @@ def test_workers_that_disagree_about_job_name_are_warned_of(
         pytest.param({"a": 1}, "", id="mapping"),
     ],
 )
-def test_a_value_that_is_no_string_is_an_error_and_never_converted(value: Any, remedy: str, render: Render) -> None:
+def test_a_value_that_is_no_string_is_an_error_and_never_converted(
+    value: Any, remedy: str, render: Render
+) -> None:
     got = render(cloud=with_env({"name": "A", "value": value}))
 
     assert got.errors == ["wrong-type"]

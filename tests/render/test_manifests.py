@@ -16,7 +16,12 @@ TYPE = "jointinferenceservice.sedna.io/worker-type"
 MANAGED = {"app.kubernetes.io/managed-by": "sedna-render"}
 SOURCE = {"render.sedna.io/source": "in/objects.json"}
 HPA = {"minReplicas": 2, "maxReplicas": 4}
-METRICS = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}]
+METRICS = [
+    {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
+    }
+]
 
 
 def selector(worker: str, name: str = "helmet") -> dict[str, str]:
@@ -36,7 +41,9 @@ def test_the_pod_profile_has_two_pods_and_a_service(expose: str, render: Render)
 
 @pytest.mark.parametrize("expose", ["NodePort", "EdgeMesh", "External"])
 def test_the_deployment_profile_has_two_deployments_and_a_service(expose: str, render: Render) -> None:
-    got = render(annotations={"expose": expose, "big-model-address": "big.example.com", "workload": "Deployment"})
+    got = render(
+        annotations={"expose": expose, "big-model-address": "big.example.com", "workload": "Deployment"}
+    )
 
     assert named(got) == [
         ("Service", "helmet-cloud"),
@@ -90,7 +97,8 @@ def test_metadata_of_the_template_reaches_the_pod_and_ours_win(workload: str, re
     pod_spec = {"containers": [{"name": "main", "image": "example.com/main:1"}]}
 
     got = render(
-        annotations={"workload": workload}, cloud_worker={"template": {"metadata": metadata, "spec": pod_spec}}
+        annotations={"workload": workload},
+        cloud_worker={"template": {"metadata": metadata, "spec": pod_spec}},
     )
 
     manifest = got.workload("cloud")
@@ -107,7 +115,10 @@ def test_metadata_of_the_template_reaches_the_pod_and_ours_win(workload: str, re
 
 
 def test_the_templates_labels_stand_before_the_configurations(render: Render) -> None:
-    template = {"metadata": {"labels": {"team": "own"}}, "spec": {"containers": [{"name": "m", "image": "a/b:1"}]}}
+    template = {
+        "metadata": {"labels": {"team": "own"}},
+        "spec": {"containers": [{"name": "m", "image": "a/b:1"}]},
+    }
 
     got = render(cloud_worker={"template": template}, config={**ADDRESS, "labels": {"team": "vision"}})
 
@@ -142,13 +153,17 @@ def test_replicas_are_the_autoscalers_where_there_is_one(
     for worker, expected in (("cloud", cloud), ("edge", edge)):
         spec = got.workload(worker)["spec"]
         assert (spec.get("replicas"), (spec.get("strategy") or {}).get("type")) == expected
-        assert (("HorizontalPodAutoscaler", f"hpa-helmet-deployment-{worker}") in named(got)) == (expected[0] is None)
+        assert (("HorizontalPodAutoscaler", f"hpa-helmet-deployment-{worker}") in named(got)) == (
+            expected[0] is None
+        )
 
 
 def test_an_autoscaler_is_carried_over_whole(render: Render) -> None:
     hpa = {**HPA, "metrics": METRICS, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}}
 
-    [scaler] = render(annotations={"workload": "Deployment"}, cloud_worker={"hpa": hpa}).of_kind("HorizontalPodAutoscaler")
+    [scaler] = render(annotations={"workload": "Deployment"}, cloud_worker={"hpa": hpa}).of_kind(
+        "HorizontalPodAutoscaler"
+    )
 
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "helmet-deployment-cloud"}
     assert scaler["apiVersion"] == "autoscaling/v2"
@@ -166,7 +181,9 @@ def test_an_autoscaler_of_a_pod_is_not_rendered_and_that_is_said(render: Render)
 def test_the_longest_name_gives_names_of_63_characters_and_a_warning(workload: str, render: Render) -> None:
     name = "a" + "b" * 62
 
-    got = render(name=name, annotations={"workload": workload, "expose": "EdgeMesh"}, cloud_worker={"hpa": HPA})
+    got = render(
+        name=name, annotations={"workload": workload, "expose": "EdgeMesh"}, cloud_worker={"hpa": HPA}
+    )
 
     names = {manifest["metadata"]["name"] for manifest in got.manifests}
     assert all(len(found) == 63 for found in names)
@@ -207,7 +224,15 @@ def test_objects_of_one_name_and_another_kind_are_no_collision(run: Render, make
 def test_nothing_that_git_cannot_know_is_rendered(workload: str, render: Render) -> None:
     text = render(annotations={"workload": workload}, cloud_worker={"hpa": HPA}).stdout
 
-    for forbidden in ("externalIPs", "ownerReferences", "uid", "generateName", "creationTimestamp", "status", "0.1.0"):
+    for forbidden in (
+        "externalIPs",
+        "ownerReferences",
+        "uid",
+        "generateName",
+        "creationTimestamp",
+        "status",
+        "0.1.0",
+    ):
         assert forbidden not in text
 
 

@@ -106,7 +106,11 @@ def test_the_initializer_is_the_last_init_container(render: Render) -> None:
 
     got = render(big=HTTPS, cloud={"initContainers": own})
 
-    assert [item["name"] for item in got.pod("cloud")["initContainers"]] == ["first", "sidecar", "storage-initializer"]
+    assert [item["name"] for item in got.pod("cloud")["initContainers"]] == [
+        "first",
+        "sidecar",
+        "storage-initializer",
+    ]
     assert initializer(got)["args"] == [HTTPS, "/downloads/example.com/models/"]
     assert initializer(got)["imagePullPolicy"] == "IfNotPresent"
     assert initializer(got)["terminationMessagePolicy"] == "FallbackToLogsOnError"
@@ -126,7 +130,10 @@ def test_the_initializers_limits_are_left_out_where_the_whole_pod_has_some(rende
     [
         pytest.param({"initContainers": [container("storage-initializer")]}, id="init-container"),
         pytest.param({"containers": [container("storage-initializer")]}, id="container"),
-        pytest.param({"volumes": [{"name": "sedna-storage-initializer", "emptyDir": {"medium": "Memory"}}]}, id="volume"),
+        pytest.param(
+            {"volumes": [{"name": "sedna-storage-initializer", "emptyDir": {"medium": "Memory"}}]},
+            id="volume",
+        ),
     ],
 )
 def test_reserved_names_are_refused_for_something_else(spec: dict[str, Any], render: Render) -> None:
@@ -138,7 +145,10 @@ def test_reserved_names_are_refused_for_something_else(spec: dict[str, Any], ren
     [
         pytest.param({"initContainers": [container("storage-initializer")]}, id="init-container"),
         pytest.param({"containers": [container("storage-initializer")]}, id="container"),
-        pytest.param({"volumes": [{"name": "sedna-storage-initializer", "emptyDir": {"medium": "Memory"}}]}, id="volume"),
+        pytest.param(
+            {"volumes": [{"name": "sedna-storage-initializer", "emptyDir": {"medium": "Memory"}}]},
+            id="volume",
+        ),
     ],
 )
 def test_a_reserved_name_is_free_where_nothing_is_downloaded(spec: dict[str, Any], render: Render) -> None:
@@ -201,7 +211,9 @@ def test_a_folder_whose_name_makes_no_volume_name_gets_a_hash(folder: str, rende
 @pytest.mark.parametrize(
     ("sources", "endpoint"),
     [
-        pytest.param({"annotation", "secret", "config"}, "http://annotated.example.com:9000", id="annotation"),
+        pytest.param(
+            {"annotation", "secret", "config"}, "http://annotated.example.com:9000", id="annotation"
+        ),
         pytest.param({"secret", "config"}, "https://secret.example.com:9000", id="secret"),
         pytest.param({"config"}, "https://config.example.com", id="config"),
     ],
@@ -282,7 +294,9 @@ def test_a_secret_of_another_namespace_is_not_meant(run: Render, make: Any) -> N
 
 
 @pytest.mark.parametrize("missing", ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"])
-def test_a_secret_without_a_key_that_the_worker_needs_is_warned_of(missing: str, run: Render, make: Any) -> None:
+def test_a_secret_without_a_key_that_the_worker_needs_is_warned_of(
+    missing: str, run: Render, make: Any
+) -> None:
     keys = {"ACCESS_KEY_ID", "SECRET_ACCESS_KEY"} - {missing}
 
     got = render_s3(run, make, secret(*keys, s3_endpoint="a.example.com"))
@@ -308,7 +322,9 @@ def test_credentials_of_a_web_server_are_not_used_and_that_is_said(url: str, run
         pytest.param("nothing-like-it", "add the Model", id="nowhere"),
     ],
 )
-def test_a_model_that_is_not_there_is_named_with_what_is(name: str, said: str, run: Render, make: Any) -> None:
+def test_a_model_that_is_not_there_is_named_with_what_is(
+    name: str, said: str, run: Render, make: Any
+) -> None:
     service = make.service(cloud_worker={"model": {"name": name}})
 
     got = run(service, *make.models(), make.model("other", "/a/b", namespace="elsewhere"), config=ADDRESS)

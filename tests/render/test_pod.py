@@ -42,7 +42,9 @@ def test_the_edge_worker_is_on_its_nodes_network_and_the_cloud_worker_is_not(
         pytest.param({"hostNetwork": None}, (True, "ClusterFirstWithHostNet"), False, id="null"),
         pytest.param({"dnsPolicy": "Default"}, (True, "Default"), False, id="dns-policy"),
         pytest.param({"hostNetwork": False}, (False, None), True, id="false"),
-        pytest.param({"hostNetwork": False, "dnsPolicy": "None"}, (False, "None"), True, id="false-and-dns-policy"),
+        pytest.param(
+            {"hostNetwork": False, "dnsPolicy": "None"}, (False, "None"), True, id="false-and-dns-policy"
+        ),
     ],
 )
 def test_the_users_own_word_about_the_network_stays(
@@ -64,7 +66,9 @@ def test_the_users_own_word_about_the_network_stays(
         pytest.param(True, [], [NOT_READY, UNREACHABLE], id="on-and-empty-list"),
         pytest.param(True, [EDGE], [EDGE, NOT_READY, UNREACHABLE], id="on-extends"),
         pytest.param(True, [UNREACHABLE, EDGE], [UNREACHABLE, EDGE, NOT_READY], id="on-and-half-of-it"),
-        pytest.param(True, [FLEETING], [FLEETING, NOT_READY, UNREACHABLE], id="for-some-seconds-is-not-enough"),
+        pytest.param(
+            True, [FLEETING], [FLEETING, NOT_READY, UNREACHABLE], id="for-some-seconds-is-not-enough"
+        ),
         pytest.param(True, [ALL_OF_EFFECT], [ALL_OF_EFFECT], id="covered-by-effect"),
         pytest.param(True, [EVERYTHING], [EVERYTHING], id="covered-by-everything"),
         pytest.param(
@@ -91,7 +95,14 @@ def test_tolerations_are_the_users_unless_edge_autonomy_is_asked_for(
         pytest.param({"hostUsers": False}, "host-network", "hostUsers", id="user-namespace"),
         pytest.param({"hostnameOverride": "x"}, "host-network", "hostnameOverride", id="host-name"),
         pytest.param(
-            {"securityContext": {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}, {"name": "net.ipv4.ip_forward", "value": "1"}]}},
+            {
+                "securityContext": {
+                    "sysctls": [
+                        {"name": "kernel.shm_rmid_forced", "value": "1"},
+                        {"name": "net.ipv4.ip_forward", "value": "1"},
+                    ]
+                }
+            },
             "host-network",
             "securityContext.sysctls[1].name",
             id="sysctl",
@@ -109,7 +120,12 @@ def test_tolerations_are_the_users_unless_edge_autonomy_is_asked_for(
             id="another-host-port",
         ),
         pytest.param(
-            {"containers": [container(ports=[{"containerPort": 80}]), container("two", ports=[{"containerPort": 80}])]},
+            {
+                "containers": [
+                    container(ports=[{"containerPort": 80}]),
+                    container("two", ports=[{"containerPort": 80}]),
+                ]
+            },
             "host-port-clash",
             "containers[1].ports[0].containerPort",
             id="one-port-twice",
@@ -145,9 +161,13 @@ def test_what_a_pod_on_its_nodes_network_cannot_have_is_an_error_there_only(
     [
         pytest.param([{"containerPort": 80, "hostPort": 80}], id="the-same-host-port"),
         pytest.param([{"containerPort": 80, "hostPort": 0}], id="host-port-of-zero"),
-        pytest.param([{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}], id="protocols"),
         pytest.param(
-            [{"containerPort": 80, "hostIP": "127.0.0.1"}, {"containerPort": 80, "hostIP": "192.0.2.1"}], id="addresses"
+            [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}],
+            id="protocols",
+        ),
+        pytest.param(
+            [{"containerPort": 80, "hostIP": "127.0.0.1"}, {"containerPort": 80, "hostIP": "192.0.2.1"}],
+            id="addresses",
         ),
     ],
 )
@@ -166,7 +186,12 @@ def test_an_init_container_that_ends_may_use_the_port_of_one_that_stays(render: 
 
 def test_two_containers_that_ask_for_one_host_port_clash_without_host_network_too(render: Render) -> None:
     ports = [{"containerPort": 80, "hostPort": 8080}]
-    cloud = {"containers": [container(ports=ports), container("two", ports=[{"containerPort": 81, "hostPort": 8080}])]}
+    cloud = {
+        "containers": [
+            container(ports=ports),
+            container("two", ports=[{"containerPort": 81, "hostPort": 8080}]),
+        ]
+    }
 
     assert render(cloud=cloud).errors == ["host-port-clash"]
 
@@ -220,7 +245,9 @@ def test_ephemeral_containers_are_always_an_error(workload: str, render: Render)
     ],
 )
 @pytest.mark.parametrize("worker", ["cloud", "edge"])
-def test_an_impossible_pod_is_found_in_either_worker(worker: str, spec: dict[str, Any], rule: str, render: Render) -> None:
+def test_an_impossible_pod_is_found_in_either_worker(
+    worker: str, spec: dict[str, Any], rule: str, render: Render
+) -> None:
     got = render(**{worker: spec})
 
     assert got.errors == [rule]
@@ -248,7 +275,18 @@ def test_an_empty_template_has_no_container(worker: str, template: dict[str, Any
 @pytest.mark.parametrize(
     "empty",
     [
-        pytest.param({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {}, "topologyKey": "a"}]}}}, id="selector"),
+        pytest.param(
+            {
+                "affinity": {
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"labelSelector": {}, "topologyKey": "a"}
+                        ]
+                    }
+                }
+            },
+            id="selector",
+        ),
         pytest.param({"securityContext": {}}, id="security-context"),
         pytest.param({"nodeSelector": {}}, id="node-selector"),
         pytest.param({"imagePullSecrets": []}, id="list"),

@@ -113,7 +113,13 @@ def test_the_big_models_port_is_followed_everywhere(expose: str, reached: str | 
 
 
 def test_an_external_port_of_its_own_leaves_the_big_models_alone(render: Render) -> None:
-    got = render(annotations={"expose": "External", "big-model-address": "big.example.com:443", "big-model-port": "7000"})
+    got = render(
+        annotations={
+            "expose": "External",
+            "big-model-address": "big.example.com:443",
+            "big-model-port": "7000",
+        }
+    )
 
     assert got.env("edge")["BIG_MODEL_PORT"] == "443"
     assert got.env("cloud")["BIG_MODEL_BIND_PORT"] == "7000"
@@ -176,7 +182,11 @@ def test_only_node_ports_are_numbered(render: Render) -> None:
 
 
 def test_lc_server_and_the_initializers_image_are_the_configurations(render: Render) -> None:
-    config = {**ADDRESS, "lcServer": "http://lc.example.com:9100", "storageInitializerImage": "example.com/init:2"}
+    config = {
+        **ADDRESS,
+        "lcServer": "http://lc.example.com:9100",
+        "storageInitializerImage": "example.com/init:2",
+    }
     got = render(config=config, big="https://example.com/big.pb")
 
     assert got.env("edge")["LC_SERVER"] == "http://lc.example.com:9100"

@@ -73,7 +73,9 @@ container_fields = st.fixed_dictionaries(
         "envFrom": st.just([{"prefix": "P_", "configMapRef": {"name": "c"}}]),
         "livenessProbe": probes,
         "startupProbe": probes,
-        "resources": st.sampled_from([{"limits": {"nvidia.com/gpu": "1"}}, {"requests": {"cpu": "100m", "memory": 64}}]),
+        "resources": st.sampled_from(
+            [{"limits": {"nvidia.com/gpu": "1"}}, {"requests": {"cpu": "100m", "memory": 64}}]
+        ),
         "securityContext": st.sampled_from([{}, {"privileged": False, "capabilities": {"drop": ["ALL"]}}]),
         "imagePullPolicy": st.sampled_from(["Always", "Never"]),
         "lifecycle": st.just({"preStop": {"sleep": {"seconds": 1}}}),
@@ -82,7 +84,7 @@ container_fields = st.fixed_dictionaries(
         "futureOfContainers": plain,
     },
 )
-volume_sources = st.sampled_from(
+volume_sources: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"emptyDir": {}},
         {"hostPath": {"path": "/data", "type": "DirectoryOrCreate"}},
@@ -102,10 +104,18 @@ pod_fields = st.fixed_dictionaries(
         "affinity": st.sampled_from(
             [
                 {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
-                {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {}, "topologyKey": "z"}]}},
+                {
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"labelSelector": {}, "topologyKey": "z"}
+                        ]
+                    }
+                },
             ]
         ),
-        "securityContext": st.sampled_from([{}, {"fsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}}]),
+        "securityContext": st.sampled_from(
+            [{}, {"fsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"}}]
+        ),
         "serviceAccountName": names,
         "automountServiceAccountToken": st.booleans(),
         "terminationGracePeriodSeconds": st.integers(0, 60),
@@ -114,7 +124,9 @@ pod_fields = st.fixed_dictionaries(
         "imagePullSecrets": st.just([{"name": "s"}]),
         "priorityClassName": names,
         "runtimeClassName": names,
-        "topologySpreadConstraints": st.just([{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]),
+        "topologySpreadConstraints": st.just(
+            [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]
+        ),
         "resources": st.just({"limits": {"cpu": "2"}}),
         "restartPolicy": st.just("Always"),
         "futureOfPods": plain,
@@ -131,9 +143,14 @@ def pod_specs(draw: st.DrawFn) -> dict[str, Any]:
     containers = []
     for number, name in enumerate(used):
         container = {"name": f"c-{name}", **draw(container_fields)}
-        mounted = draw(st.lists(st.sampled_from(volumes), max_size=2, unique=True)) if volumes else []
-        if mounted or draw(st.booleans()):
-            container["volumeMounts"] = [{"name": f"v-{item}", "mountPath": f"/mnt/{item}"} for item in mounted]
+        mounted: list[str] = []
+        if volumes:
+            mounted = draw(st.lists(st.sampled_from(volumes), max_size=2, unique=True))
+        has_mounts: bool = draw(st.booleans())
+        if mounted or has_mounts:
+            container["volumeMounts"] = [
+                {"name": f"v-{item}", "mountPath": f"/mnt/{item}"} for item in mounted
+            ]
         if draw(st.booleans()):
             container["ports"] = [{"name": f"p-{number}", "containerPort": 8000 + number}]
         containers.append(container)
@@ -143,7 +160,10 @@ def pod_specs(draw: st.DrawFn) -> dict[str, Any]:
         if draw(st.booleans()):
             container["restartPolicy"] = "Always"
     if volumes:
-        spec["volumes"] = [{"name": f"v-{item}", **draw(volume_sources)} for item in volumes]
+        sources: list[dict[str, Any]] = [draw(volume_sources) for _ in volumes]
+        spec["volumes"] = [
+            {"name": f"v-{item}", **source} for item, source in zip(volumes, sources, strict=True)
+        ]
     if initial:
         spec["initContainers"] = initial
     spec["containers"] = containers[split:]
@@ -165,7 +185,9 @@ def with_env(spec: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
     return changed
 
 
-def objects(cloud: dict[str, Any], edge: dict[str, Any], url: str = URLS[0], name: str = "s") -> list[dict[str, Any]]:
+def objects(
+    cloud: dict[str, Any], edge: dict[str, Any], url: str = URLS[0], name: str = "s"
+) -> list[dict[str, Any]]:
     return [
         {
             "apiVersion": API_VERSION,
@@ -180,7 +202,12 @@ def objects(cloud: dict[str, Any], edge: dict[str, Any], url: str = URLS[0], nam
                 },
             },
         },
-        {"apiVersion": API_VERSION, "kind": "Model", "metadata": {"name": "m"}, "spec": {"url": url, "format": "pb"}},
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Model",
+            "metadata": {"name": "m"},
+            "spec": {"url": url, "format": "pb"},
+        },
     ]
 
 
@@ -204,16 +231,25 @@ def without_injected(rendered: dict[str, Any], own: dict[str, Any]) -> dict[str,
     for container, mine in zip(rest["containers"], own["containers"], strict=True):
         own_names = {entry["name"] for entry in mine.get("env", [])}
         remains = {
-            "env": [entry for entry in container["env"] if entry["name"] in own_names or entry["name"] not in INJECTED],
+            "env": [
+                entry
+                for entry in container["env"]
+                if entry["name"] in own_names or entry["name"] not in INJECTED
+            ],
             "volumeMounts": [
-                mount for mount in container["volumeMounts"] if not mount["mountPath"].startswith(MODEL_FOLDERS)
+                mount
+                for mount in container["volumeMounts"]
+                if not mount["mountPath"].startswith(MODEL_FOLDERS)
             ],
         }
         for field, left in remains.items():
             container[field] = left
             if not left and field not in mine:
                 del container[field]
-    for field, added in (("initContainers", {"storage-initializer"}), ("volumes", {"mz", "sedna-model", "sedna-storage-initializer"})):
+    for field, added in (
+        ("initContainers", {"storage-initializer"}),
+        ("volumes", {"mz", "sedna-model", "sedna-storage-initializer"}),
+    ):
         left = [entry for entry in rest.get(field, []) if entry["name"] not in added]
         rest[field] = left
         if not left and field not in own:
@@ -224,6 +260,7 @@ def without_injected(rendered: dict[str, Any], own: dict[str, Any]) -> dict[str,
 profiles = st.tuples(st.sampled_from(["Pod", "Deployment"]), st.sampled_from(["NodePort", "EdgeMesh"]))
 
 
+@settings(max_examples=40)
 @given(cloud=pod_specs(), edge=pod_specs(), own=overrides, profile=profiles, url=st.sampled_from(URLS))
 def test_the_users_pod_template_survives_whole(
     cloud: dict[str, Any], edge: dict[str, Any], own: dict[str, str], profile: tuple[str, str], url: str
@@ -234,7 +271,10 @@ def test_the_users_pod_template_survives_whole(
 
     pods = rendered_pods(given_objects, config(*profile))
 
-    assert [without_injected(pod, mine) for pod, mine in zip(pods, (cloud, edge), strict=True)] == [cloud, edge]
+    assert [without_injected(pod, mine) for pod, mine in zip(pods, (cloud, edge), strict=True)] == [
+        cloud,
+        edge,
+    ]
     assert given_objects == before  # nothing that was handed in is changed
 
 
@@ -249,9 +289,13 @@ def test_the_same_survives_behind_an_external_address(cloud: dict[str, Any], edg
 
     pods = rendered_pods(given_objects, {})
 
-    assert [without_injected(pod, mine) for pod, mine in zip(pods, (cloud, edge), strict=True)] == [cloud, edge]
+    assert [without_injected(pod, mine) for pod, mine in zip(pods, (cloud, edge), strict=True)] == [
+        cloud,
+        edge,
+    ]
 
 
+@settings(max_examples=25)
 @given(cloud=pod_specs(), edge=pod_specs(), own=overrides, profile=profiles, url=st.sampled_from(URLS))
 def test_what_was_rendered_renders_to_itself(
     cloud: dict[str, Any], edge: dict[str, Any], own: dict[str, str], profile: tuple[str, str], url: str
@@ -314,7 +358,23 @@ def as_kubectl_reads(text: str) -> list[dict[str, Any]]:
 hostile = st.one_of(
     texts,
     st.sampled_from(
-        ["yes", "012", "0o7", "1e3", "1_0", "12:30", "=", "<<", "~", "null", ".inf", "2024-01-01", "- a", "a: b", "a #b"]
+        [
+            "yes",
+            "012",
+            "0o7",
+            "1e3",
+            "1_0",
+            "12:30",
+            "=",
+            "<<",
+            "~",
+            "null",
+            ".inf",
+            "2024-01-01",
+            "- a",
+            "a: b",
+            "a #b",
+        ]
     ),
     st.text("\n\r\t\x85\u2028\u2029\ufeff '\"\\#:-|>{}[]$&*!%@`", max_size=12),
 )
@@ -322,7 +382,10 @@ label_values = st.from_regex(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,10}[A-Za-z0-9])?)?"
 
 
 @settings(max_examples=8)
-@given(strings=st.lists(hostile, min_size=30, max_size=60), labels=st.lists(label_values, min_size=5, max_size=10))
+@given(
+    strings=st.lists(hostile, min_size=30, max_size=60),
+    labels=st.lists(label_values, min_size=5, max_size=10),
+)
 def test_every_string_comes_back_from_kubectl(folder: Path, strings: list[str], labels: list[str]) -> None:
     entries = [{"name": f"X{number}", "value": text} for number, text in enumerate(strings)]
     container = {"name": "c", "image": "a/b:1", "args": strings, "command": strings, "env": entries}
@@ -348,7 +411,9 @@ def test_every_string_comes_back_from_kubectl(folder: Path, strings: list[str], 
         assert [entry["value"] for entry in read["env"][-len(strings) :]] == strings
     assert edge["metadata"]["annotations"].items() >= metadata["annotations"].items()
     assert edge["metadata"]["labels"].items() >= metadata["labels"].items()
-    [parameters] = [entry["value"] for entry in edge["spec"]["containers"][0]["env"] if entry["name"] == "HEM_PARAMETERS"]
+    [parameters] = [
+        entry["value"] for entry in edge["spec"]["containers"][0]["env"] if entry["name"] == "HEM_PARAMETERS"
+    ]
     assert json.loads(parameters.replace("$$", "$")) == [{"key": text, "value": text} for text in strings]
 
 
@@ -362,7 +427,11 @@ def test_documents_and_paths_may_come_in_any_order(folder: Path) -> None:
     outputs = set()
     for order in (services, services[::-1], [services[1], services[2], services[0]]):
         (place / "services.yaml").write_text("\n---\n".join(order))
-        for paths in (["order"], ["order/model.yaml", "order/services.yaml"], ["order/services.yaml", "order/*.yaml"]):
+        for paths in (
+            ["order"],
+            ["order/model.yaml", "order/services.yaml"],
+            ["order/services.yaml", "order/*.yaml"],
+        ):
             outputs.add(invoke("render", *paths, "--expose", "EdgeMesh"))
 
     assert len(outputs) == 1
@@ -372,7 +441,11 @@ def test_documents_and_paths_may_come_in_any_order(folder: Path) -> None:
 # --- one service and the others ---------------------------------------------------------------------------------------
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["add", "add", "remove", "part"]), st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")),
+    st.tuples(
+        st.sampled_from(["add", "add", "remove", "part"]),
+        st.sampled_from("abcdefgh"),
+        st.sampled_from("abcdefgh"),
+    ),
     min_size=2,
     max_size=7,
 )
@@ -388,7 +461,9 @@ def test_a_services_bytes_are_its_own_whatever_comes_and_goes_beside_it(
     spec = {"containers": [{"name": "c", "image": "a/b:1"}]}
     (folder / place / "in").mkdir(parents=True)
     (folder / place / "sedna-render.yaml").write_text(
-        json.dumps({"apiVersion": "render.sedna.io/v1alpha1", "kind": "RenderConfig", **CONFIG, "layout": layout})
+        json.dumps(
+            {"apiVersion": "render.sedna.io/v1alpha1", "kind": "RenderConfig", **CONFIG, "layout": layout}
+        )
     )
     (folder / place / "in" / "model.json").write_text(json.dumps(objects(spec, spec)[1]))
     there: set[str] = set()
@@ -399,7 +474,9 @@ def test_a_services_bytes_are_its_own_whatever_comes_and_goes_beside_it(
         if step == "add":
             there |= {name, other}
             for added in (name, other):
-                (folder / place / "in" / f"{added}.json").write_text(json.dumps(objects(spec, spec, name=f"s{added}")[0]))
+                (folder / place / "in" / f"{added}.json").write_text(
+                    json.dumps(objects(spec, spec, name=f"s{added}")[0])
+                )
         elif step == "remove":
             there.discard(name)
             file.unlink(missing_ok=True)
@@ -417,14 +494,23 @@ def test_a_services_bytes_are_its_own_whatever_comes_and_goes_beside_it(
         for path in before.keys() & after.keys():
             assert after[path] == before[path], path
         before = after
-    ports = [line for content in before.values() for line in content.decode().splitlines() if "nodePort:" in line]
+    ports = [
+        line for content in before.values() for line in content.decode().splitlines() if "nodePort:" in line
+    ]
     assert len(ports) == len(set(ports)) == len(there)
 
 
 def test_the_seed_of_pythons_hashes_plays_no_part() -> None:
     outputs = set()
     for seed in ("0", "1", "4242"):
-        command = [sys.executable, "-m", "sedna_render", "render", "fixtures/helmet-detection", "fixtures/many-in-one-file"]
+        command = [
+            sys.executable,
+            "-m",
+            "sedna_render",
+            "render",
+            "fixtures/helmet-detection",
+            "fixtures/many-in-one-file",
+        ]
         command += ["fixtures/affinity-cloud", "--templates", "templates"]
         done = subprocess.run(
             command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=False

@@ -97,9 +97,13 @@ def assert_silent(*texts: str) -> None:
             assert canary not in text.replace("\\", "")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--explain", "helmet"], ["--format", "json", "--error-format", "json"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--explain", "helmet"], ["--format", "json", "--error-format", "json"]]
+)
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in VALID.items()])
-def test_a_secret_is_used_and_its_values_are_not_seen(body: str, arguments: list[str], tmp_path: Path) -> None:
+def test_a_secret_is_used_and_its_values_are_not_seen(
+    body: str, arguments: list[str], tmp_path: Path
+) -> None:
     status, stdout, stderr = run(tmp_path, HEAD + body, *arguments)
 
     assert status == 0
@@ -127,7 +131,9 @@ def test_a_secret_that_is_hardly_one_is_told_without_its_values(head: str, tmp_p
     "wrap",
     [
         pytest.param(lambda item: {"apiVersion": "v1", "kind": "List", "items": [item]}, id="List"),
-        pytest.param(lambda item: {"apiVersion": "v1", "kind": "SecretList", "items": [item]}, id="SecretList"),
+        pytest.param(
+            lambda item: {"apiVersion": "v1", "kind": "SecretList", "items": [item]}, id="SecretList"
+        ),
     ],
 )
 @pytest.mark.parametrize("value", [CANARY, [CANARY], {CANARY: CANARY}])

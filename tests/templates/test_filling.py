@@ -60,7 +60,9 @@ def variables(text: str) -> list[str]:
 
 def templates(**files: str) -> Templates:
     """Templates from texts; ``name`` stands for ``name.yaml``."""
-    return Templates({f"{key}.yaml": TemplateText(f"{key}.yaml", f"mine/{key}.yaml", text) for key, text in files.items()})
+    return Templates(
+        {f"{key}.yaml": TemplateText(f"{key}.yaml", f"mine/{key}.yaml", text) for key, text in files.items()}
+    )
 
 
 def both(name: str, text: str, values: dict[str, Any]) -> tuple[Any, Any]:
@@ -118,7 +120,10 @@ LEAVES = st.sampled_from(
 def written(tree: Any, indent: str = "") -> str:
     """A tree of mappings, lists and leaves as the text of a template."""
     if isinstance(tree, dict):
-        return "".join(f"\n{indent}{key}: {written(value, indent + '  ')}" for key, value in tree.items()) or "{}"
+        return (
+            "".join(f"\n{indent}{key}: {written(value, indent + '  ')}" for key, value in tree.items())
+            or "{}"
+        )
     if isinstance(tree, list):
         return "".join(f"\n{indent}- {written(value, indent + '  ')}" for value in tree) or "[]"
     return str(tree).replace("{indent}", indent or "  ")
@@ -128,7 +133,9 @@ trees = st.dictionaries(
     KEYS,
     st.recursive(
         LEAVES,
-        lambda inner: st.dictionaries(KEYS, inner, min_size=1, max_size=3) | st.lists(inner, min_size=1, max_size=3),
+        lambda inner: (
+            st.dictionaries(KEYS, inner, min_size=1, max_size=3) | st.lists(inner, min_size=1, max_size=3)
+        ),
         max_leaves=8,
     ),
     min_size=1,
@@ -137,7 +144,9 @@ trees = st.dictionaries(
 
 
 @given(tree=trees, one=nested, two=nested)
-def test_both_ways_give_the_same_data_for_any_template_of_plain_variables(tree: Any, one: Any, two: Any) -> None:
+def test_both_ways_give_the_same_data_for_any_template_of_plain_variables(
+    tree: Any, one: Any, two: Any
+) -> None:
     filled, rendered = both("pod.yaml", f"{written(tree).lstrip()}\n", {"one": one, "two": two})
 
     assert filled == rendered
@@ -182,9 +191,14 @@ def test_a_value_cannot_bring_a_field_of_its_own_into_the_output(value: str) -> 
         pytest.param("a: x{{ one }}\n", None, {"a": "x"}, id="null-in-text-is-empty"),
         pytest.param("a: x{{ one }}\n", True, {"a": "xtrue"}, id="boolean-in-text"),
         pytest.param("a: x{{ one }}\n", 5, {"a": "x5"}, id="number-in-text"),
-        pytest.param("env: [{name: A, value: {{ one }}}, {name: B}]\n", None, {"env": [{"name": "B"}]}, id="env-entry"),
         pytest.param(
-            "env: [{name: A, valueFrom: {secretKeyRef: {name: {{ one }}, key: k}}}]\n", None, {"env": []}, id="env-reference"
+            "env: [{name: A, value: {{ one }}}, {name: B}]\n", None, {"env": [{"name": "B"}]}, id="env-entry"
+        ),
+        pytest.param(
+            "env: [{name: A, valueFrom: {secretKeyRef: {name: {{ one }}, key: k}}}]\n",
+            None,
+            {"env": []},
+            id="env-reference",
         ),
         pytest.param("a: {{ one }}\n", None, {}, id="nothing-left"),
     ],
@@ -197,7 +211,9 @@ def test_a_null_leaves_out_what_it_stands_for(text: str, value: Any, expected: A
     ("text", "expected"),
     [
         pytest.param("a: {% if flag %}yes-text{% else %}no-text{% endif %}\n", {"a": "yes-text"}, id="if"),
-        pytest.param("a:\n{% for item in items %}\n  - {{ item }}\n{% endfor %}\n", {"a": ["x: {y}", "2"]}, id="for"),
+        pytest.param(
+            "a:\n{% for item in items %}\n  - {{ item }}\n{% endfor %}\n", {"a": ["x: {y}", "2"]}, id="for"
+        ),
         pytest.param(
             "a:\n{% for item in items %}\n  - name: n{{ loop.index }}\n    value: {{ item }}\n{% endfor %}\n",
             {"a": [{"name": "n1", "value": "x: {y}"}, {"name": "n2", "value": "2"}]},
@@ -215,16 +231,34 @@ def test_a_null_leaves_out_what_it_stands_for(text: str, value: Any, expected: A
         pytest.param("a: {{ nothing | default('d', true) }}\n", {"a": "d"}, id="default"),
         pytest.param("a: {{ mapping.k }}\nb: {{ mapping['k'] }}\n", {"a": "v", "b": "v"}, id="attribute"),
         pytest.param("a: {{ items[0] ~ '!' }}\n", {"a": "x: {y}!"}, id="concatenation"),
-        pytest.param("{% set whole %}{{ text }}|{{ nothing }}|{{ flag }}{% endset %}a: {{ whole }}\n", {"a": "x: {y}\n||true"}, id="captured"),
-        pytest.param("a: {{ marks[0] }}\nb: {{ marks[1] }}\nc: {{ marks[1] | upper }}\n", {"a": "\ue0000.", "b": "\ue0000.", "c": "\ue0000."}, id="marks"),
-        pytest.param("{% set w %}{{ marks[0] }}-{{ marks[1] }}{% endset %}a: {{ w }}\n", {"a": "\ue0000.-\ue0000."}, id="captured-marks"),
+        pytest.param(
+            "{% set whole %}{{ text }}|{{ nothing }}|{{ flag }}{% endset %}a: {{ whole }}\n",
+            {"a": "x: {y}\n||true"},
+            id="captured",
+        ),
+        pytest.param(
+            "a: {{ marks[0] }}\nb: {{ marks[1] }}\nc: {{ marks[1] | upper }}\n",
+            {"a": "\ue0000.", "b": "\ue0000.", "c": "\ue0000."},
+            id="marks",
+        ),
+        pytest.param(
+            "{% set w %}{{ marks[0] }}-{{ marks[1] }}{% endset %}a: {{ w }}\n",
+            {"a": "\ue0000.-\ue0000."},
+            id="captured-marks",
+        ),
         pytest.param("{# a comment\n with lines #}a: 1\n", {"a": 1}, id="comment"),
         pytest.param("a: {{ {'k': items} }}\n", {"a": {"k": ["x: {y}", "2"]}}, id="literal"),
         pytest.param("{% include 'other.yaml' %}\n", {"b": "x: {y}\n"}, id="include"),
     ],
 )
 def test_the_language_of_jinja2_works_and_values_stay_values(text: str, expected: Any) -> None:
-    values: dict[str, Any] = {"flag": True, "items": ["x: {y}", "2"], "text": "x: {y}\n", "nothing": None, "mapping": {"k": "v"}}
+    values: dict[str, Any] = {
+        "flag": True,
+        "items": ["x: {y}", "2"],
+        "text": "x: {y}\n",
+        "nothing": None,
+        "mapping": {"k": "v"},
+    }
     values["marks"] = ["\ue0000.", "\ue0000."]
 
     got = templates(mine=text, other="b: {{ text }}")["mine.yaml"].fill(values).data

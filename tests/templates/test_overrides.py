@@ -56,7 +56,9 @@ def test_the_templates_that_ship_give_the_same_when_given_as_overrides() -> None
 def test_the_templates_that_ship_give_the_same_bytes_by_jinja2() -> None:
     plain = render("--no-color")
 
-    forced = {path.stem.replace(".", "__"): "{# by Jinja2 #}" + path.read_text() for path in SHIPPED.iterdir()}
+    forced = {
+        path.stem.replace(".", "__"): "{# by Jinja2 #}" + path.read_text() for path in SHIPPED.iterdir()
+    }
 
     assert render(**forced) == plain
 
@@ -71,9 +73,13 @@ def test_one_file_is_replaced_and_the_others_stay() -> None:
     assert stdout.replace("  generation: 7\n", "") == render("--no-color")[1]
 
 
-def test_the_configuration_names_the_folder_relative_to_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_configuration_names_the_folder_relative_to_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "sedna-render.yaml").write_text(f"{CONFIG}templates: mine\n")
-    (tmp_path / "mine" / "service.nodeport.yaml").write_text(shipped("service.nodeport").replace("tcp-0", "big"))
+    (tmp_path / "mine" / "service.nodeport.yaml").write_text(
+        shipped("service.nodeport").replace("tcp-0", "big")
+    )
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
 
@@ -116,7 +122,12 @@ def test_a_services_own_text_that_looks_like_a_template_stays_text() -> None:
 
 # Template, its text, the line that is named (0: the file), and a part of what is said.
 BROKEN: dict[str, tuple[str, str, int, str]] = {
-    "syntax": ("pod", shipped("pod").replace("spec: {{ pod_spec }}", "spec: {{ pod_spec"), 10, "not a valid template"),
+    "syntax": (
+        "pod",
+        shipped("pod").replace("spec: {{ pod_spec }}", "spec: {{ pod_spec"),
+        10,
+        "not a valid template",
+    ),
     "unknown tag": ("pod", "a: 1\n{% iff x %}\n", 2, "Encountered unknown tag 'iff'"),
     "an end without a beginning": ("pod", "{# c #}\na: 1\n{% endif %}\n", 3, "not a valid template"),
     "undefined": ("pod", shipped("pod").replace("{{ name }}", "{{ nmae }}"), 5, "nmae"),
@@ -135,25 +146,62 @@ BROKEN: dict[str, tuple[str, str, int, str]] = {
     "a list": ("pod", "- a\n", 0, "not a mapping"),
     "wrong kind": ("pod", shipped("pod").replace("kind: Pod", "kind: Job"), 3, "Job"),
     "wrong name": ("pod", shipped("pod").replace("name: {{ name }}", "name: fixed"), 5, "fixed"),
-    "wrong namespace": ("pod", shipped("pod").replace("namespace: {{ namespace }}", "namespace: x"), 6, " x/"),
+    "wrong namespace": (
+        "pod",
+        shipped("pod").replace("namespace: {{ namespace }}", "namespace: x"),
+        6,
+        " x/",
+    ),
     "no name": ("pod", shipped("pod").replace("  name: {{ name }}\n", ""), 4, "None"),
     "metadata that is text": ("pod", "kind: Pod\nmetadata: x\n", 2, "None"),
-    "schema: a field": ("service.nodeport", shipped("service.nodeport").replace("protocol:", "protcol:"), 14, "protcol"),
-    "schema: a type": ("service.nodeport", shipped("service.nodeport").replace("port: {{ port }}", 'port: "x"'), 15, "port"),
-    "a list inside text": ("pod", shipped("pod").replace("name: {{ name }}", "name: x-{{ labels }}"), 5, "inside other text"),
+    "schema: a field": (
+        "service.nodeport",
+        shipped("service.nodeport").replace("protocol:", "protcol:"),
+        14,
+        "protcol",
+    ),
+    "schema: a type": (
+        "service.nodeport",
+        shipped("service.nodeport").replace("port: {{ port }}", 'port: "x"'),
+        15,
+        "port",
+    ),
+    "a list inside text": (
+        "pod",
+        shipped("pod").replace("name: {{ name }}", "name: x-{{ labels }}"),
+        5,
+        "inside other text",
+    ),
     "part: an unknown field": ("worker.cloud", "a: []\n" + shipped("worker.cloud"), 1, "unknown field a"),
     "part: env that is no list": ("worker.cloud", "env:\n  A: 1\n", 2, "env"),
     "part: an env value": ("worker.cloud", "env:\n  - name: A\n    value: 5\n", 3, "string"),
     "part: an entry without a name": ("worker.cloud", "env:\n  - value: x\n", 2, "name"),
-    "part: a pod field": ("worker.edge", shipped("worker.edge").replace("hostNetwork: true", "hostNetwork: on please"), 5, "hostNetwork"),
+    "part: a pod field": (
+        "worker.edge",
+        shipped("worker.edge").replace("hostNetwork: true", "hostNetwork: on please"),
+        5,
+        "hostNetwork",
+    ),
     "part: spec that is text": ("worker.edge", "spec: x\nenv: []\n", 1, "spec"),
-    "part: a volume": ("model.hostpath", shipped("model.hostpath").replace("      path:", "      pth:"), 5, "pth"),
-    "part: a mount": ("model.hostpath", shipped("model.hostpath").replace("    mountPath:", "    mntPath:"), 9, "mntPath"),
+    "part: a volume": (
+        "model.hostpath",
+        shipped("model.hostpath").replace("      path:", "      pth:"),
+        5,
+        "pth",
+    ),
+    "part: a mount": (
+        "model.hostpath",
+        shipped("model.hostpath").replace("    mountPath:", "    mntPath:"),
+        9,
+        "mntPath",
+    ),
     "part: an init container": ("model.hostpath", "initContainers:\n  - nam: x\n", 2, "nam"),
 }
 
 
-@pytest.mark.parametrize(("name", "text", "line", "said"), [pytest.param(*case, id=key) for key, case in BROKEN.items()])
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"), [pytest.param(*case, id=key) for key, case in BROKEN.items()]
+)
 def test_a_broken_template_is_named_with_its_line(name: str, text: str, line: int, said: str) -> None:
     status, stdout, stderr = render(**{name.replace(".", "__"): text})
 
@@ -197,7 +245,9 @@ def test_a_file_that_replaces_nothing_is_an_error(name: str, said: str) -> None:
     status, _, stderr = render()
 
     assert status == 2
-    assert errors(stderr)[0].startswith(f"mine/{name}: error[template]: template {name}: no template is called")
+    assert errors(stderr)[0].startswith(
+        f"mine/{name}: error[template]: template {name}: no template is called"
+    )
     assert said in stderr
 
 
@@ -262,13 +312,20 @@ def test_every_template_that_ships_is_used_by_some_case() -> None:
                     for worker in ("cloudWorker", "edgeWorker")
                 },
             },
-            {"apiVersion": "sedna.io/v1alpha1", "kind": "Model", "metadata": {"name": "m"}, "spec": {"url": url, "format": "x"}},
+            {
+                "apiVersion": "sedna.io/v1alpha1",
+                "kind": "Model",
+                "metadata": {"name": "m"},
+                "spec": {"url": url, "format": "x"},
+            },
         ]
         folder = Path("used") / path.name
         (folder / "in").mkdir(parents=True)
         (folder / "mine").mkdir()
         (folder / "in" / "o.json").write_text("\n".join(map(json.dumps, objects)))
-        (folder / "sedna-render.yaml").write_text(json.dumps({**config, "apiVersion": "render.sedna.io/v1alpha1", "kind": "RenderConfig"}))
+        (folder / "sedna-render.yaml").write_text(
+            json.dumps({**config, "apiVersion": "render.sedna.io/v1alpha1", "kind": "RenderConfig"})
+        )
         (folder / "mine" / path.name).write_text("a: {{ nonsense }}\n")
         arguments = ["render", str(folder / "in"), "--templates", str(folder / "mine"), *needs]
         result = CliRunner().invoke(cli.cli, arguments, standalone_mode=False)

@@ -78,7 +78,7 @@ CHAIN = "v0: &v0 [x]\n" + "".join(f"v{n}: &v{n} [*v{n - 1}]\n" for n in range(1,
         pytest.param("a:\n- b\nc\n", "not-yaml", "3:1", "add the missing ':'", id="no colon"),
         pytest.param("a: @x\n", "not-yaml", "1:4", "double quotes", id="at sign"),
         pytest.param("a: *.pb\n", "not-yaml", "1:5", "double quotes", id="asterisk"),
-        pytest.param("a: *x\n", "not-yaml", "1:4", "no anchor '&x'", id="unknown alias"),
+        pytest.param("a: *x\n", "not-yaml", "1:4", "no anchor of this name", id="unknown alias"),
         pytest.param("a: !e!x y\n", "not-yaml", "1:4", "is a tag to YAML", id="unknown tag handle"),
         pytest.param("a: {{ .Values.x }}\n", "not-yaml", "1:5", "this is a template", id="template"),
         pytest.param(
