@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api.labels import ANNOTATION_PREFIX
 from sedna_render import settings as settings_module
-from sedna_render.resources import is_placeholder
+from sedna_render.object_checks import is_placeholder
 from sedna_render.settings import annotation_source
 
 if TYPE_CHECKING:

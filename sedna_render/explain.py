@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sedna_api import CLOUD, EDGE
-from sedna_render import joint_inference, model_mount
+from sedna_render import big_model as big_models
+from sedna_render import model_mount
 from sedna_render.settings import BIG_MODEL_PORT, DEFAULTS, NODE_PORT, annotation_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sedna_render.findings import Finding
-    from sedna_render.joint_inference import World
+    from sedna_render.inventory import Inventory
     from sedna_render.pipeline import Decisions
-    from sedna_render.resources import Inventory, Service
+    from sedna_render.resources import Service
+    from sedna_render.worker import World
 
 _ORIGINS = {
     "annotation": "",
@@ -79,9 +81,7 @@ def explain(service: Service, world: World, decisions: Decisions, findings: list
     if assigned and choice.expose == NODE_PORT:
         origin = _ORIGINS[assigned.origin] or annotation_source(service, "node-port")
         yield Row("node-port", str(assigned.number), origin)
-    big_model = joint_inference.find_big_model(
-        service, choice, assigned.number if assigned else None, world, findings
-    )
+    big_model = big_models.find(service, choice, assigned.number if assigned else None, world, findings)
     if big_model:
         yield Row("BIG_MODEL_IP", big_model.host, big_model.source())
         yield Row("BIG_MODEL_PORT", big_model.port, "the node port" if big_model.node_port else choice.expose)

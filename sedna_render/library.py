@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sedna_render import pipeline, settings, template_files, yaml_reader
 from sedna_render.findings import InputError, in_order
-from sedna_render.joint_inference import World
-from sedna_render.resources import Inventory
+from sedna_render.inventory import Inventory
 from sedna_render.templates import Templates
+from sedna_render.worker import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

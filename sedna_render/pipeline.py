@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from sedna_render.findings import Path
-    from sedna_render.joint_inference import World
+    from sedna_render.inventory import Inventory
     from sedna_render.manifests import Manifest
     from sedna_render.node_ports import Assigned
-    from sedna_render.resources import Inventory, Service
+    from sedna_render.resources import Service
     from sedna_render.settings import Choices, Settings
+    from sedna_render.worker import World
 
 
 _WORKLOADS = (POD, DEPLOYMENT)

@@ -22,10 +22,10 @@ from sedna_render import (
     yaml_reader,
 )
 from sedna_render.findings import ERROR, Finding, Location
-from sedna_render.joint_inference import World
-from sedna_render.resources import Inventory
+from sedna_render.inventory import Inventory
 from sedna_render.settings import Settings
 from sedna_render.templates import Templates
+from sedna_render.worker import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,6 +12,9 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
+# A real control plane, for whichever folder asks for one of its fixtures.
+pytest_plugins = ["tests.controlplane.fixtures"]
+
 ROOT = Path(__file__).parent.parent
 SNAPSHOTS = ROOT / "tests" / "snapshots"
 
