@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fmt snapshots bench clean
+.PHONY: help demo test controlplane check fmt snapshots bench clean
 
 # Another one: make PYTHON=python3.13 (after `make clean`).
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.14 python; do \
@@ -17,13 +17,16 @@ ARGS ?=
 CASE ?= fixtures/helmet-detection
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## render an example to the terminal: make demo CASE=fixtures/…
-	@$(BIN)/sedna-render render $(CASE)
+	@$(BIN)/sedna-render render --quiet $(CASE)
 
 test: $(VENV)/.dev ## every test, with coverage; some of them: make test ARGS="-k node_port"
 	@$(BIN)/python -m pytest --quiet $(if $(ARGS),$(ARGS),--cov --cov-report=term)
+
+controlplane: $(VENV)/.python ## build the Kubernetes that tests use, once (needs Go); `make test` does it too
+	@$(BIN)/python tests/controlplane/build.py
 
 check: $(VENV)/.dev ## what needs no test run: format, lint, types, layers
 	@$(BIN)/ruff format --check --quiet . || { echo "help: make fmt"; exit 1; }

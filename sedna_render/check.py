@@ -95,10 +95,14 @@ def _drift(plan: Plan, change: Change) -> Drift:
 
 def _lock_drifts(plan: Plan) -> Iterator[Drift]:
     """A drift for each line of the lock file that render would add or take out."""
+    if plan.lock_before is None:
+        path = walk.printable(walk.shown(plan.target.lock_path))
+        yield Drift(plans.MISSING, path, "", "", _DETAILS[plans.MISSING])
+        return
     before = set(_lines(plan.lock_before))
     after = set(_lines(plan.target.lock_text.encode()))
     path = walk.printable(walk.shown(plan.target.lock_path))
-    wording = {True: "render -o would record: {}", False: "render -o would take out: {}"}
+    wording = {True: "lacks the line: {}", False: "has a line too many: {}"}
     changed = sorted((line.strip(), line in after) for line in before ^ after)
     for line, added in changed:
         service = line.split(" ", 1)[0] if not line.startswith("#") else ""

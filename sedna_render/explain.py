@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sedna_api import CLOUD, EDGE
+from sedna_api.labels import S3_ENDPOINT
 from sedna_render import big_model as big_models
-from sedna_render import model_mount
+from sedna_render import model_mount, model_part
 from sedna_render.settings import BIG_MODEL_PORT, DEFAULTS, NODE_PORT, annotation_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sedna_render.findings import Finding
     from sedna_render.inventory import Inventory
     from sedna_render.pipeline import Decisions
-    from sedna_render.resources import Service
+    from sedna_render.resources import Model, Service
     from sedna_render.worker import World
 
 _ORIGINS = {
@@ -25,7 +25,6 @@ _ORIGINS = {
 }
 #: Settings of a run that a service cannot change, in the order in which they are shown.
 _SHARED = (
-    "namespace",
     "nodePortRange",
     "lcServer",
     "storageInitializerImage",
@@ -66,8 +65,8 @@ def find(name: str, inventory: Inventory) -> Service | list[str]:
     return [by_name[match] for match in near] or sorted(services)[:5]
 
 
-def explain(service: Service, world: World, decisions: Decisions, findings: list[Finding]) -> Iterator[Row]:
-    """The settings of a service in a fixed order; errors go to the findings."""
+def explain(service: Service, world: World, decisions: Decisions) -> Iterator[Row]:
+    """The settings of a service in a fixed order; what is wrong with it is told by rendering it."""
     choice = decisions.choices.get(service.key)
     if choice is None:
         return
@@ -81,7 +80,7 @@ def explain(service: Service, world: World, decisions: Decisions, findings: list
     if assigned and choice.expose == NODE_PORT:
         origin = _ORIGINS[assigned.origin] or annotation_source(service, "node-port")
         yield Row("node-port", str(assigned.number), origin)
-    big_model = big_models.find(service, choice, assigned.number if assigned else None, world, findings)
+    big_model = big_models.find(service, choice, assigned.number if assigned else None, world, [])
     if big_model:
         yield Row("BIG_MODEL_IP", big_model.host, big_model.source())
         yield Row("BIG_MODEL_PORT", big_model.port, "the node port" if big_model.node_port else choice.expose)
@@ -100,8 +99,21 @@ def _models(service: Service, world: World) -> Iterator[Row]:
             yield Row(f"{worker} model", name, "not among the inputs")
             continue
         plan = model_mount.plan(model.url, mount="model-mount" not in model.annotations)
+        if (
+            endpoint := model_part.s3_endpoint(model, world)
+            if isinstance(plan, model_mount.Download)
+            else None
+        ):
+            yield Row(f"{worker} S3 endpoint", endpoint, _endpoint_source(model, world))
         how = plan.message if isinstance(plan, model_mount.Refused) else f"MODEL_URL {plan.model_url}"
         yield Row(f"{worker} model", f"{name}: {how}", str(model.origin.locate(("spec", "url"))))
+
+
+def _endpoint_source(model: Model, world: World) -> str:
+    if "s3-endpoint" in model.annotations:
+        return str(model.origin.locate(("metadata", "annotations", S3_ENDPOINT)))
+    secret = world.inventory.secrets.get((model.namespace, model.credential_name))
+    return f"Secret {secret.name}" if secret and secret.s3_endpoint else world.settings.source("s3Endpoint")
 
 
 def _shown(value: object) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sedna_api import API_VERSION, GROUP, KIND_MODEL, KIND_SERVICE
+from sedna_api import API_VERSION, KIND_MODEL, KIND_SERVICE
 from sedna_api.labels import ANNOTATION_PREFIX
-from sedna_render import names, schema
+from sedna_render import kinds, names, schema
 from sedna_render.findings import ERROR, Finding, field_text
 from sedna_render.object_checks import (
     escaped_controls,
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from sedna_render.yaml_reader import Document
 
 _LIST_KINDS = frozenset({"List", f"{KIND_SERVICE}List", f"{KIND_MODEL}List", "NodeList", "SecretList"})
-#: Groups that Sedna's kinds have lived in; the schema words the error for the ones of the past.
-_SEDNA_GROUPS = frozenset({GROUP, "neptune.io", "edgeai.io"})
 
 
 class Inventory:
@@ -55,6 +53,8 @@ class Inventory:
         #: Kinds that are not ours, counted.
         self.passed_over: dict[str, int] = {}
         self.findings: list[Finding] = []
+        #: Whether there is a JointInferenceService among them, also one that was refused.
+        self.has_service = False
         #: Whether all inputs could be read: only then is what is not here nowhere.
         self.is_complete = True
 
@@ -126,34 +126,37 @@ class Inventory:
         )
 
     def _add_object(self, document: Document, data: dict[str, Any]) -> None:
-        kind = data["kind"]
-        group = data["apiVersion"].partition("/")[0]
-        take = _TAKERS.get(kind) if (group if kind in _SEDNA_KINDS else "") in _SEDNA_GROUPS | {""} else None
-        if take is None or (kind not in _SEDNA_KINDS and data["apiVersion"] != "v1"):
-            self.passed_over[kind] = self.passed_over.get(kind, 0) + 1
+        kind = kinds.identify(data["apiVersion"], data["kind"])
+        if kind is None:
+            self.passed_over[data["kind"]] = self.passed_over.get(data["kind"], 0) + 1
             return
-        origin = self._origin(document, kind, data)
+        origin = self._origin(document, data)
+        if isinstance(kind, kinds.Mistake):
+            # What depends on this object would only repeat that it is not there.
+            self.is_complete = False
+            self.findings.append(origin.error(kind.rule, (kind.field,), kind.message, kind.remedy))
+            return
         violations = _CHECKS[kind](data)
         self.findings.extend(_finding(origin, violation) for violation in violations)
-        if kind in _SEDNA_KINDS and b"\\" in document.source.content:
-            self.findings.extend(escaped_controls(origin, data, ()))
+        self.has_service = self.has_service or kind == KIND_SERVICE
+        if kind in kinds.SEDNA_KINDS:
+            self._check_names(origin, has_name=not any(v.path == ("metadata", "name") for v in violations))
+            if b"\\" in document.source.content:
+                self.findings.extend(escaped_controls(origin, data, ()))
         if self._is_duplicate(origin):
             return
         errors = [violation for violation in violations if violation.severity == ERROR]
-        if errors:
-            data = without(data, errors)
-            if any(violation.path[-1:] == ("containers",) for violation in errors) or any(
-                violation.severity == ERROR for violation in _CHECKS[kind](data)
-            ):
-                return
-        take(self, origin, data)
+        usable = without(data, errors) if errors else data
+        if not errors or not any(violation.severity == ERROR for violation in _CHECKS[kind](usable)):
+            _TAKERS[kind](self, origin, usable)
 
-    def _origin(self, document: Document, kind: str, data: Mapping[str, Any]) -> Origin:
+    def _origin(self, document: Document, data: Mapping[str, Any]) -> Origin:
         metadata = data.get("metadata")
         name = namespace = None
         if isinstance(metadata, dict):
             name, namespace = metadata.get("name"), metadata.get("namespace")
         shown_namespace = namespace if isinstance(namespace, str) and namespace else self.default_namespace
+        kind = data["kind"]
         return Origin(
             document, kind, "" if kind == "Node" else shown_namespace, name if isinstance(name, str) else ""
         )
@@ -175,24 +178,34 @@ class Inventory:
         )
         return True
 
-    def _check_name(self, origin: Origin, problem: str | None, path: Path, remedy: str) -> bool:
-        if problem is None:
-            return True
-        self.findings.append(origin.error("invalid-name", path, problem, remedy))
-        return False
+    def _check_names(self, origin: Origin, *, has_name: bool) -> None:
+        """Name and namespace, also of an object whose shape is wrong."""
+        path: Path = ("metadata", "name")
+        found = placeholders(origin, [(path, origin.name)])
+        if has_name and not found:
+            found = self._name_problems(origin, path)
+        space: Path = ("metadata", "namespace")
+        if problem := names.dns_1123_label(origin.namespace):
+            remedy = "use lower-case letters, digits and - (at most 63)"
+            found = [*found, origin.error("invalid-name", space, problem, remedy)]
+        self.findings.extend(found)
+
+    def _name_problems(self, origin: Origin, path: Path) -> list[Finding]:
+        if origin.kind == KIND_SERVICE:
+            problem = names.dns_1035_label(origin.name)
+            remedy = (
+                "use at most 63 lower-case letters, digits and -, the first one a letter: "
+                "the name becomes a Service's and a label's value"
+            )
+        else:
+            problem = names.dns_1123_subdomain(origin.name)
+            remedy = "use lower-case letters, digits, - and . (at most 253)"
+        return [origin.error("invalid-name", path, problem, remedy)] if problem else []
 
     def _tell_placeholders(self, origin: Origin, fields: Iterable[tuple[Path, Any]]) -> bool:
         found = placeholders(origin, fields)
         self.findings.extend(found)
         return not found
-
-    def _check_namespace(self, origin: Origin) -> bool:
-        return self._check_name(
-            origin,
-            names.dns_1123_label(origin.namespace),
-            ("metadata", "namespace"),
-            "use lower-case letters, digits and - (at most 63)",
-        )
 
     def _annotations(
         self, origin: Origin, data: Mapping[str, Any], known: Sequence[str], elsewhere: Mapping[str, str]
@@ -222,15 +235,6 @@ class Inventory:
         annotations = self._annotations(
             origin, data, SERVICE_ANNOTATIONS, dict.fromkeys(MODEL_ANNOTATIONS, KIND_MODEL)
         )
-        if self._tell_placeholders(origin, [(("metadata", "name"), origin.name)]):
-            self._check_name(
-                origin,
-                names.dns_1035_label(origin.name),
-                ("metadata", "name"),
-                "use at most 63 lower-case letters, digits and -, the first one a letter: "
-                "the name becomes a Service's and a label's value",
-            )
-        self._check_namespace(origin)
         self._tell_placeholders(origin, [*owners(data), *filled_in_fields(data["spec"])])
         if b"$" in origin.document.source.content:
             self.findings.extend(unexpanded(origin, data["spec"]))
@@ -245,21 +249,12 @@ class Inventory:
         )
         spec = data["spec"]
         url, credential = spec["url"], spec.get("credentialName") or ""
-        named = self._check_name(
-            origin,
-            names.dns_1123_subdomain(origin.name),
-            ("metadata", "name"),
-            "use lower-case letters, digits, - and . (at most 253)",
-        )
-        spaced = self._check_namespace(origin)
+        problem = names.dns_1123_subdomain(credential) if credential else None
+        if problem:
+            remedy = "name a Secret: lower-case letters, digits, - and ."
+            self.findings.append(origin.error("invalid-name", ("spec", "credentialName"), problem, remedy))
         filled = self._tell_placeholders(origin, [*owners(data), (("spec", "url"), url)])
-        secret = not credential or self._check_name(
-            origin,
-            names.dns_1123_subdomain(credential),
-            ("spec", "credentialName"),
-            "name a Secret: lower-case letters, digits, - and .",
-        )
-        if named and spaced and filled and secret:
+        if filled and not problem:
             model = Model(origin.namespace, origin.name, url, credential, annotations, origin)
             self.models[(model.namespace, model.name)] = model
 
@@ -278,6 +273,18 @@ class Inventory:
         """Take in a Secret's names; the values stay behind."""
         annotations = data["metadata"].get("annotations") or {}
         keys = frozenset(data.get("data") or {}) | frozenset(data.get("stringData") or {})
+        for field in ("data", "stringData"):
+            if data.get(field):
+                self.findings.append(
+                    origin.warning(
+                        "secret-value-in-git",
+                        (field,),
+                        "the values of a Secret lie among the inputs, where everybody who reads them can use them",
+                        "keep only its metadata here (the annotations s3-endpoint and s3-usehttps are all that is "
+                        "read), and make the Secret in the cluster",
+                        key=True,
+                    )
+                )
         self.secrets[(origin.namespace, origin.name)] = Secret(
             origin.namespace,
             origin.name,
@@ -287,7 +294,6 @@ class Inventory:
         )
 
 
-_SEDNA_KINDS = frozenset({KIND_SERVICE, KIND_MODEL})
 _TAKERS: dict[str, Callable[[Inventory, Origin, dict[str, Any]], None]] = {
     KIND_SERVICE: Inventory.take_service,
     KIND_MODEL: Inventory.take_model,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sedna_render.inventory import Inventory
     from sedna_render.resources import Model
-    from sedna_render.worker import Worker
+    from sedna_render.worker import Worker, World
 
 DATA_PATH_PREFIX = "/home/data"
 #: Names of Models that one message lists at most.
@@ -120,7 +120,7 @@ def _host_path(worker: Worker, plan: model_mount.HostPathMount) -> Mapping[str, 
 
 def _download(worker: Worker, model: Model, plan: model_mount.Download) -> ModelPart | None:
     is_s3 = plan.scheme == "s3"
-    endpoint = _s3_endpoint(worker, model) if is_s3 else ""
+    endpoint = s3_endpoint(model, worker.world) if is_s3 else ""
     if is_s3 and model.credential_name and not endpoint:
         worker.place.findings.append(
             model.origin.error(
@@ -169,13 +169,13 @@ def _check_credential(worker: Worker, model: Model, plan: model_mount.Plan) -> N
             )
 
 
-def _s3_endpoint(worker: Worker, model: Model) -> str:
+def s3_endpoint(model: Model, world: World) -> str:
     """The S3 endpoint's URL: the Model's annotation, the Secret's, the configuration's, or ""."""
-    settings = worker.world.settings
+    settings = world.settings
     annotated = model.annotations.get("s3-endpoint")
     if annotated:
         return _with_scheme(annotated, https=settings["s3UseHttps"])
-    secret = worker.world.inventory.secrets.get((model.namespace, model.credential_name))
+    secret = world.inventory.secrets.get((model.namespace, model.credential_name))
     if secret is not None and secret.s3_endpoint:
         # Only the exact text "0" means http: so does Sedna's controller read it.
         return _with_scheme(secret.s3_endpoint, https=secret.s3_use_https != "0")

@@ -102,6 +102,12 @@ def without(data: dict[str, Any], violations: Sequence[Violation]) -> dict[str, 
     doomed = set()
     for violation in violations:
         path = violation.path
+        if path[-1:] == ("containers",):
+            continue  # a worker without any would be told to have none
+        if path[-1:] == ("hardExampleMining",) and violation.rule == "missing-field":
+            # Nothing else is decided by it: the rest of the service can be looked at.
+            pruned["spec"]["edgeWorker"]["hardExampleMining"] = {"name": ""}
+            continue
         if violation.rule == "missing-field":
             while path and not isinstance(path[-1], int):
                 path = path[:-1]

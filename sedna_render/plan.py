@@ -31,6 +31,7 @@ FOREIGN = "foreign-file"
 
 #: The index as it will be, while files are being replaced: what is in either is ours.
 JOURNAL = index_file.NAME + ".next"
+CONFLICT_MARK = b"\n<<<<<<< "
 #: Start of the names of the hidden folders in which files are staged.
 STAGING = ".sedna-render.tmp-"
 
@@ -144,6 +145,13 @@ def gone_services(target: Target, services: Collection[str]) -> frozenset[str]:
     return frozenset(part.service for part in parts if ownership.answers_for(part))
 
 
+def format_of(target: Target) -> str:
+    """The format of what the folder holds by its index; "" when there is none yet, or a mixture."""
+    known = _records(target, os.path.realpath(target.folder)).known
+    endings = {path.rpartition(".")[2] for path, entry in known.entries.items() if entry.parts}
+    return endings.pop() if len(endings) == 1 else ""
+
+
 def refusals(plan: Plan, *, force: bool = False) -> list[Finding]:
     """Why nothing may be written: hand-edited files (unless forced), and foreign ones in the way (always)."""
     found = []
@@ -154,6 +162,8 @@ def refusals(plan: Plan, *, force: bool = False) -> list[Finding]:
         elif change.kind == HAND_EDITED and not force:
             fate = "removes" if change.content is None else "overwrites"
             message = "a generated file was edited by hand"
+            if CONFLICT_MARK in (folders.read(plan.folder, change.path) or b""):
+                message = "a generated file holds the marks of a merge conflict"
             remedy = f"make the change in its source and undo the edit; --force {fate} the file"
         else:
             continue

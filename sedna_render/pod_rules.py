@@ -114,7 +114,7 @@ def _off_the_node(pod_spec: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]
             path: Path = ("securityContext", "sysctls", index, "name")
             yield (
                 path,
-                f"sysctl {name} would change the network of the node: the kubelet refuses the pod",
+                f"sysctl {name} would change the network of the node: the API server refuses the pod",
                 remedy,
             )
 

@@ -97,14 +97,14 @@ def read(request: Request) -> Repository:
         inventory.services.clear()
     elif (
         not request.allow_empty
-        and not _service_keys(inventory)
+        and not inventory.has_service
         and not any(finding.is_error for finding in findings)
     ):
         findings.append(_no_service(inventory, request.paths))
     covers = found.covers([*request.paths, *(source.name for source in sources)])
     lock_path = _lock_path(found, output)
     recorded, problems = _read_lock(lock_path)
-    findings += problems
+    findings += [*problems, *_misplaced_lock(lock_path, output, sources)]
     target = plan.Target(output, found.root, covers, found.source is not None)
     gone = plan.gone_services(target, _service_keys(inventory)) if output and recorded else ()
     decisions = pipeline.decide(inventory, effective, recorded, gone)
@@ -188,6 +188,28 @@ def _lock_path(found: Project, output: str) -> str:
     if found.source is not None:
         return os.path.join(os.path.dirname(found.source.name), node_ports.LOCK_FILE)
     return os.path.join(output, node_ports.LOCK_FILE) if output else ""
+
+
+def _misplaced_lock(lock_path: str, output: str, sources: Sequence[yaml_reader.Source]) -> list[Finding]:
+    """A lock file where an earlier configuration had it: without it every service would get a new number."""
+    if not lock_path or os.path.lexists(lock_path):
+        return []
+    folders = {output, *(os.path.dirname(source.name) for source in sources)}
+    candidates = sorted({os.path.normpath(os.path.join(folder, node_ports.LOCK_FILE)) for folder in folders})
+    wanted = os.path.normpath(lock_path)
+    return [
+        Finding(
+            "misplaced-lock-file",
+            ERROR,
+            Location(found),
+            "",
+            "",
+            f"the NodePort numbers are recorded here, but the lock file belongs beside the configuration: {wanted}",
+            f"move it: git mv {found} {wanted}",
+        )
+        for found in candidates
+        if os.path.lexists(found)
+    ]
 
 
 def _read_lock(path: str) -> tuple[dict[str, int], list[Finding]]:

@@ -263,8 +263,10 @@ def address_problem(address: str) -> str | None:
         return None
     if address.startswith("[") and address.endswith("]") and is_ip(address[1:-1]):
         return f'"{address}" has brackets, which are put where they belong'
+    if "://" in address:
+        return f'"{address}" is a URL: only the host is wanted, without {address.partition("://")[0]}://'
     if ":" in address:
-        return f'"{address}" is neither an IPv6 address nor a host name (a port is not part of it)'
+        return f'"{address}" holds a port, or is no IPv6 address'
     problem = names.dns_1123_subdomain(address.lower())
     if problem or address.replace(".", "").isdigit():
         return f'"{address}" is neither an IP address nor a host name'

@@ -155,16 +155,16 @@ class Template:
         )
 
     def _template_line(self, rendered_line: int) -> int:
-        """The template's line that most likely printed a line of the rendered text."""
-        lines = self._rendered.splitlines()
-        if not 0 < rendered_line <= len(lines):
-            return 0
-        for number, line in enumerate(self._source.text.splitlines(), start=1):
-            parts = re.split(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", line)
-            pattern = ".*".join(re.escape(part.rstrip()) for part in parts)
-            if pattern.replace(".*", "").strip() and re.fullmatch(pattern + r"\s*", lines[rendered_line - 1]):
-                return number
-        return 0
+        """The template's line that most likely printed a line of the rendered text.
+
+        Lines are printed in the order of the template, but for loops, which begin anew.
+        """
+        patterns = [_line_pattern(line) for line in self._source.text.splitlines()]
+        number = 0
+        for line in self._rendered.splitlines()[:rendered_line]:
+            ahead = [*range(number, len(patterns)), *range(number)]
+            number = next((i + 1 for i in ahead if patterns[i].fullmatch(line)), number)
+        return number
 
 
 class Templates:
@@ -202,6 +202,12 @@ class Templates:
 
 
 _SYNTAX = "see docs/templates.md; {{ name }} prints a variable, {% if name %} … {% endif %} chooses"
+
+
+def _line_pattern(line: str) -> re.Pattern[str]:
+    """What a line of a template can print; nothing, for one of statements only."""
+    parts = re.split(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", line)
+    return re.compile(".*".join(re.escape(part.rstrip()) for part in parts) + r"\s*")
 
 
 def _first(name: str, text: str) -> str:

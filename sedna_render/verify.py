@@ -62,7 +62,12 @@ def _verify_part(filled: Filled, contract: Collection[str]) -> None:
         filled.error(_path_in_part(violation.path), violation.message, violation.remedy)
         for violation in schema.check_manifest(manifest)
     ]
-    given = {entry["name"] for entry in part.get("env", [])} if not problems else contract
+    given = [entry["name"] for entry in part.get("env", [])] if not problems else list(contract)
+    problems += [
+        filled.error(("env", index), f"the template gives {name} twice", "keep one of the entries")
+        for index, name in enumerate(given)
+        if name in given[:index]
+    ]
     problems += [
         filled.error(
             ("env",),

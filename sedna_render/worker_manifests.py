@@ -63,6 +63,15 @@ def _check_pod(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
             "if that is the node itself",
             "remove hostNetwork: false, or set lcServer in sedna-render.yaml to an address that the pod reaches",
         )
+    if worker.type == EDGE and not (
+        pod_rules.node_of(pod_spec) or pod_spec.get("nodeSelector") or pod_spec.get("affinity")
+    ):
+        worker.place.warning(
+            "edge-not-pinned",
+            (),
+            "nothing says on which node the edge worker runs: the scheduler may put it anywhere, into the cloud too",
+            "add nodeSelector (kubernetes.io/hostname: <edge node>) or nodeName to the template's spec",
+        )
     if worker.spec.get("hpa") and worker.choices.workload == POD:
         worker.place.findings.append(
             worker.service.origin.warning(

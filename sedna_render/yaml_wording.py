@@ -256,7 +256,14 @@ _REMEDIES = (
 def duplicate(path: Path, first: Mark, second: Mark) -> Problem:
     """One field given twice in one mapping."""
     message = f"is given twice in one mapping: here and at line {first.line}, column {first.column}"
-    return Problem("duplicate-key", second, message, "keep one of the two", path)
+    # A second apiVersion at the top is where another object begins.
+    is_next_object = path in (("apiVersion",), ("kind",), ("metadata",), ("spec",))
+    remedy = (
+        "put a line --- before the next object, or keep one of the two"
+        if is_next_object
+        else "keep one of the two"
+    )
+    return Problem("duplicate-key", second, message, remedy, path)
 
 
 def overridden(path: Path, own: Mark, merge: Mark) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,9 +41,7 @@ Examples:
     "--manifest-format",
     "form",
     type=click.Choice(texts.FORMATS),
-    default=texts.YAML,
-    show_default=True,
-    help="What the files hold.",
+    help="What the files hold; else as they are.",
 )
 @click.option(
     "--kustomization/--no-kustomization", default=None, help="Whether a kustomization.yaml belongs to it."
@@ -80,7 +79,7 @@ def _check(repository: Repository, options: dict[str, Any]) -> int:
         report(shown, options["error_format"], color=options["color"])
         if repository.has_errors:
             return ExitStatus.INPUT
-        drifts = checks.drifts(plan)
+        drifts = [_from_here(drift, repository.project.root) for drift in checks.drifts(plan)]
         _print(plan, drifts, options)
     except plans.WriteError as problem:
         click.echo(f"sedna-render: error: {problem}", err=True)
@@ -114,6 +113,11 @@ def _print(plan: Plan, drifts: list[Drift], options: dict[str, Any]) -> None:
         click.echo(f"{differ}; to mend: {mend}" if drifts else "up to date")
 
 
+def _from_here(drift: Drift, root: str) -> Drift:
+    """The drift with its source as a path that the user can open."""
+    return drift._replace(source=os.path.relpath(os.path.join(root, drift.source))) if drift.source else drift
+
+
 def _sentence(drift: Drift) -> str:
     about = f"{drift.service}" + (f" ({drift.source})" if drift.source else "") if drift.service else ""
     return f"{about} {drift.detail}".strip() if about else drift.detail
@@ -128,7 +132,7 @@ def _mend(options: dict[str, Any], drifts: list[Drift]) -> str:
     for name in ("config", "templates", "workload", "expose", "namespace", "layout"):
         if options[name]:
             words += [f"--{name}", options[name]]
-    if options["form"] != texts.YAML:
+    if options["form"]:
         words += ["--format", options["form"]]
     if options["kustomization"] is not None:
         words.append("--kustomization" if options["kustomization"] else "--no-kustomization")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import click
 
+_HELP = """Print the completion script of SHELL.
 
-@click.command("completion")
+\b
+bash:  sedna-render completion bash > ~/.local/share/bash-completion/completions/sedna-render
+zsh:   sedna-render completion zsh > "${fpath[1]}/_sedna-render"
+fish:  sedna-render completion fish > ~/.config/fish/completions/sedna-render.fish"""
+
+
+@click.command("completion", help=_HELP)
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def command(shell: str) -> None:
-    r"""Print the completion script of SHELL.
-
-    \b
-    bash:  sedna-render completion bash > ~/.local/share/bash-completion/completions/sedna-render
-    zsh:   sedna-render completion zsh > "${fpath[1]}/_sedna-render"
-    fish:  sedna-render completion fish > ~/.config/fish/completions/sedna-render.fish
-    """
+    """Parse, print."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415 - only for this command
 
     from sedna_render.cli import cli  # noqa: PLC0415 - the group imports this module

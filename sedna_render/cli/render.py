@@ -55,9 +55,7 @@ Examples:
     "--format",
     "form",
     type=click.Choice(texts.FORMATS),
-    default=texts.YAML,
-    show_default=True,
-    help="What the manifests are written as.",
+    help="What the manifests are written as; else YAML, or what the folder holds.",
 )
 @click.option(
     "--kustomization/--no-kustomization", default=None, help="Keep a kustomization.yaml that lists the files."
@@ -85,7 +83,7 @@ def command(**options: Any) -> int:
 
 def _to_stdout(repository: Repository, options: dict[str, Any]) -> int:
     unrecorded = _unrecorded(repository)
-    pieces = list(texts.stream(progress(repository.render()), options["form"]))
+    pieces = list(texts.stream(progress(repository.render()), options["form"] or texts.YAML))
     if not repository.has_errors and not options["quiet"]:
         repository.findings.extend(_unrecorded_finding(origin, number) for origin, number in unrecorded)
     _report(repository, options)
@@ -114,7 +112,9 @@ def _to_folder(repository: Repository, options: dict[str, Any]) -> int:
 
 def make_plan(repository: Repository, options: dict[str, Any]) -> plans.Plan:
     """What would be written: the same for ``render`` and ``check``. Raises WriteError."""
-    form = texts.Form(repository.settings["layout"], options["form"])
+    form = texts.Form(
+        repository.settings["layout"], options["form"] or plans.format_of(repository.target) or texts.YAML
+    )
     files = texts.files(progress(repository.render()), form)
     lock = repository.decisions.lock
     target = repository.target._replace(
@@ -164,13 +164,20 @@ def _explain(repository: Repository, name: str, options: dict[str, Any]) -> int:
         )
         _report(repository, options)
         return ExitStatus.INPUT
-    rows = list(explanation.explain(found, repository.world, repository.decisions, repository.findings))
+    rows = list(explanation.explain(found, repository.world, repository.decisions))
+    for _ in repository.render():
+        pass  # for what is wrong with the services
+    repository.findings[:] = [one for one in repository.findings if not _is_about_another(one, found.origin)]
     _report(repository, options)
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     click.echo(f"{found.origin.subject} ({found.origin.locate()})")
     for row in rows:
         click.echo(f"  {row.name:<{widths[0]}}  {row.value:<{widths[1]}}  {row.source}".rstrip())
     return ExitStatus.INPUT if repository.has_errors else ExitStatus.FINE
+
+
+def _is_about_another(finding: Finding, service: Origin) -> bool:
+    return finding.subject.startswith(f"{service.kind} ") and finding.subject != service.subject
 
 
 def _report(repository: Repository, options: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ _PRIVATE = frozenset(
 )
 _SHOWN = 40
 _SHOWN_PRIVATE = 5
-_LISTED = 12
+_LISTED = 20
 _LARGEST = 1 << 53
 _PLAIN_KEY = re.compile(r"[A-Za-z][\w./-]{0,62}\Z")
 _WANTED = {
@@ -42,6 +42,14 @@ _WANTED = {
     "integer": "a whole number",
     "object": "a map",
     "array": "a list",
+}
+#: What to write where the schema knows no more than a type.
+_EXAMPLES = {
+    "format": "pb (or onnx, ckpt, pt …: what the model is; nothing is decided by it)",
+    "url": "/folder/file (of the node), or s3://bucket/key, https://host/path, pvc://claim/path",
+    "hardExampleMining": "{name: IBT} (the library knows Threshold, CrossEntropy, IBT, Random, CloudOnly, EdgeOnly, "
+    "BertRouter)",
+    "template": "{spec: {containers: [{name: …, image: …}]}}",
 }
 _WORDS_OF = {True: "yes, on and y", False: "no, off and n"}
 
@@ -103,6 +111,9 @@ def _known_fields(top: Node, parent: Path) -> str:
 def _missing(top: Node, path: Path, *, is_null: bool) -> tuple[str, str]:
     name = str(path[-1])
     owner = field_text(path[:-1]) or "the object"
+    if name == "template" and is_null:
+        message = "template is null, which counts as missing: is spec below it not indented?"
+        return message, "indent spec and what belongs to it two spaces more than template"
     message = (
         f"{name} is null, which counts as missing, and {owner} needs it"
         if is_null
@@ -116,6 +127,8 @@ def _example(name: str, schema: Schema) -> str:
     kind = schema.get("type")
     if "enum" in schema:
         return f"{name}: {schema['enum'][0]}"
+    if name in _EXAMPLES:
+        return f"{name}: {_EXAMPLES[name]}"
     if kind == "object":
         return f"{name}: with {_some_fields(schema)} below it"
     return f"{name}: …" if kind != "array" else f"{name}: with entries that start with a dash"

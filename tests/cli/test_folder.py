@@ -253,7 +253,12 @@ def test_json_files(site: Site) -> None:
         if name.endswith("json")
     )
     assert site.check("--manifest-format", "json")[0] == 0
-    assert site.check()[0] == 1
+    assert site.check()[0] == 0  # what the folder holds stays what it holds
+    assert site.render()[0] == 0
+    assert site.shown() == {"default.a.json", "default.b.json"}
+    assert site.check("--manifest-format", "yaml")[0] == 1
+    assert site.render("--format", "yaml")[0] == 0
+    assert site.shown() == {"default.a.yaml", "default.b.yaml"}
 
 
 def test_a_kustomization_lists_the_files_and_follows_them(site: Site) -> None:

@@ -62,7 +62,7 @@ def path_of(manifest: Mapping[str, Any], *, collection: bool = False) -> str:
     return path(manifest["kind"], namespace, "" if collection else metadata["name"])
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The API server answered with an error; the text is its own."""
 
 
@@ -74,9 +74,9 @@ class Answer(NamedTuple):
     headers: http.client.HTTPMessage
 
     def ok(self) -> Object:
-        """The body of a good answer; raises Refused for any other."""
+        """The body of a good answer; raises RefusedError for any other."""
         if self.status >= http.client.BAD_REQUEST:
-            raise Refused(f"{self.status}: {self.message}")
+            raise RefusedError(f"{self.status}: {self.message}")
         return self.body
 
     @property
@@ -96,6 +96,12 @@ class Client:
         self.port = port
         self._tls = ssl.create_default_context(cafile=certificate)
         self._local = threading.local()
+        self._kept: list[http.client.HTTPSConnection] = []
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next request makes a new one."""
+        while self._kept:
+            self._kept.pop().close()
 
     def request(
         self,
@@ -116,15 +122,20 @@ class Client:
             headers["Content-Type"] = content_type or default
         response, text = self._send(method, _with_query(target, query), data, headers, timeout)
         is_json = response.headers.get_content_type() == _JSON
-        return Answer(response.status, json.loads(text) if is_json else {"message": text.decode()}, response.headers)
+        return Answer(
+            response.status, json.loads(text) if is_json else {"message": text.decode()}, response.headers
+        )
 
     def watch(self, target: str, *, token: str = "", query: Mapping[str, str] | None = None) -> Watch:
         """Follow a collection; on a connection of its own."""
         connection = self._connect(None)
-        connection.request(
-            "GET", _with_query(target, {**(query or {}), "watch": "1"}), headers={"Authorization": f"Bearer {token}"}
-        )
-        return Watch(connection)
+        headers = {"Authorization": f"Bearer {token}", "User-Agent": "tests"}
+        try:
+            connection.request("GET", _with_query(target, {**(query or {}), "watch": "1"}), headers=headers)
+            return Watch(connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def _connect(self, timeout: float | None) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=self._tls, timeout=timeout)
@@ -146,6 +157,8 @@ class Client:
                     raise
             else:
                 self._local.connection = connection
+                if connection is not kept:
+                    self._kept.append(connection)
                 return response, text
         raise AssertionError("the new connection either answers or raises")
 
@@ -159,12 +172,16 @@ class Watch:
         self._response = connection.getresponse()
 
     def __iter__(self) -> Iterator[tuple[str, Object]]:
-        if self._response.status >= http.client.BAD_REQUEST:
-            raise Refused(f"{self._response.status}: {self._response.read().decode()}")
-        with contextlib.suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
-            for line in self._response:
-                event = json.loads(line)
-                yield event["type"], event["object"]
+        try:
+            if self._response.status >= http.client.BAD_REQUEST:
+                raise RefusedError(f"{self._response.status}: {self._response.read().decode()}")
+            # Closed by another thread, a response fails in ways of its own.
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
+                for line in self._response:
+                    event = json.loads(line)
+                    yield event["type"], event["object"]
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Unblocks a thread that waits for the next event."""
@@ -172,6 +189,7 @@ class Watch:
             with contextlib.suppress(OSError):
                 # Below TLS: the reading thread must not find its TLS layer gone.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+        self._response.close()
         self._connection.close()
 
 

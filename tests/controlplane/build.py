@@ -29,18 +29,20 @@ _VERSION_VARIABLES = {
     "gitMinor": VERSION.split(".")[1],
 }
 # Without a version `/version` and the feature gates say nonsense.
-_LINK = " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{k}={v}" for k, v in _VERSION_VARIABLES.items())])
+_LINK = " ".join(
+    ["-s -w", *(f"-X k8s.io/component-base/version.{k}={v}" for k, v in _VERSION_VARIABLES.items())]
+)
 FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", _LINK)
 _STILL_BUILDING_EVERY = 30.0  # seconds between lines: a silent CI job looks dead
 
 Say = Callable[[str], None]
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """There is no control plane to be had here; the text says in one line how to get one."""
 
 
-class BuildFailed(Exception):
+class BuildFailedError(Exception):
     """Go is there, and what it was given does not compile; the text ends with what it said."""
 
 
@@ -66,17 +68,17 @@ def cache_folder(go_version: str) -> Path:
 
 
 def programs(names: Sequence[str] = PROGRAMS, say: Say = lambda _: None) -> dict[str, str]:
-    """Path by name of the programs asked for, built where they are not yet; raises Unavailable, BuildFailed."""
+    """Path by name of the programs asked for, built where they are not yet; raises UnavailableError, BuildFailedError."""
     found = _assets(names)
     missing = [name for name in PROGRAMS if name in names and name not in found]
     if not missing:
         return found
     go = find_go()
     if go is None:
-        raise Unavailable(_how_to_get(missing, "there is no go command"))
+        raise UnavailableError(_how_to_get(missing, "there is no go command"))
     version = _run([go, "version"])
     if version.returncode:
-        raise Unavailable(_how_to_get(missing, version.stdout.strip().splitlines()[-1]))
+        raise UnavailableError(_how_to_get(missing, version.stdout.strip().splitlines()[-1]))
     folder = cache_folder(version.stdout.strip())
     if not all((folder / name).exists() for name in missing):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -90,12 +92,18 @@ def _assets(names: Sequence[str]) -> dict[str, str]:
     paths = {name: os.path.join(folder, name) for name in ASSETS if folder and name in names}
     for path in paths.values():
         if not os.access(path, os.X_OK):
-            raise Unavailable(f"KUBEBUILDER_ASSETS is set, but {path} is no program: mend it or unset it")
+            raise UnavailableError(
+                f"KUBEBUILDER_ASSETS is set, but {path} is no program: mend it or unset it"
+            )
     return paths
 
 
 def _how_to_get(missing: Sequence[str], reason: str) -> str:
-    other = ", or set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd" if set(missing) <= set(ASSETS) else ""
+    other = (
+        ", or set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd"
+        if set(missing) <= set(ASSETS)
+        else ""
+    )
     return f"no control plane ({', '.join(missing)}): {reason}; install Go >= {wanted_go()}{other}"
 
 
@@ -107,7 +115,13 @@ def _environment() -> dict[str, str]:
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     # In the module's folder `go version` is the version that builds it, after a switch of toolchains too.
     return subprocess.run(
-        command, cwd=MODULE, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        cwd=MODULE,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
 
 
@@ -130,21 +144,25 @@ def _build(go: str, folder: Path, names: Sequence[str], say: Say) -> None:
     if not names:
         return  # the process that held the lock has done it
     start = time.monotonic()
-    say(f"control plane: building Kubernetes {VERSION} from source, once (8 to 10 CPU minutes), into {folder}")
+    say(
+        f"control plane: building Kubernetes {VERSION} from source, once (10 to 15 CPU minutes), into {folder}"
+    )
     downloaded = _run([go, "mod", "download"])
     if downloaded.returncode:
-        raise Unavailable(_how_to_get(names, f"its modules cannot be fetched ({downloaded.stdout.strip()[-200:]!r})"))
+        raise UnavailableError(
+            _how_to_get(names, f"its modules cannot be fetched ({downloaded.stdout.strip()[-200:]!r})")
+        )
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as beside:
         for number, name in enumerate(names, 1):
-            _build_one(go, os.path.join(beside, name), name, lambda text, at=number: say(f"  {at}/{len(names)} {text}"))  # type: ignore[misc]
+            say(f"  {number}/{len(names)} {name} ...")
+            _build_one(go, name, os.path.join(beside, name), say)
             os.replace(os.path.join(beside, name), folder / name)
     say(f"control plane: built in {time.monotonic() - start:.0f} s")
 
 
-def _build_one(go: str, target: str, name: str, say: Say) -> None:
+def _build_one(go: str, name: str, target: str, say: Say) -> None:
     start = time.monotonic()
-    say(f"{name} ...")
     command = [go, "build", *FLAGS, "-o", target, f"./cmd/{name}"]
     with (
         tempfile.TemporaryFile("w+") as output,
@@ -152,14 +170,14 @@ def _build_one(go: str, target: str, name: str, say: Say) -> None:
     ):
         try:
             while _still_runs(process):
-                say(f"{name}: still building after {time.monotonic() - start:.0f} s")
+                say(f"      still building after {time.monotonic() - start:.0f} s")
         except BaseException:
             process.terminate()  # also when interrupted: go ends its compilers
             raise
         output.seek(0)
         if process.returncode:
-            raise BuildFailed(f"go build {name} failed:\n{output.read()[-4000:]}")
-    say(f"{name}: {time.monotonic() - start:.0f} s, {os.path.getsize(target) / 1e6:.0f} MB")
+            raise BuildFailedError(f"go build {name} failed:\n{output.read()[-4000:]}")
+    say(f"      {time.monotonic() - start:.0f} s, {os.path.getsize(target) / 1e6:.0f} MB")
 
 
 def _still_runs(process: subprocess.Popen[bytes]) -> bool:
@@ -173,11 +191,11 @@ def _still_runs(process: subprocess.Popen[bytes]) -> bool:
 def main() -> int:
     """Build all of them now, and say where they are."""
     try:
-        found = programs(say=lambda text: print(text, file=sys.stderr, flush=True))
-    except (Unavailable, BuildFailed) as error:
-        print(f"error: {error}", file=sys.stderr)
+        found = programs(say=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201 - a script
+    except (UnavailableError, BuildFailedError) as error:
+        sys.stderr.write(f"error: {error}\n")
         return 1
-    print(*found.values(), sep="\n")
+    sys.stdout.writelines(f"{path}\n" for path in found.values())
     return 0
 
 

@@ -5,7 +5,6 @@ Starts, stops and answers; knows nothing of pytest. What is built and where from
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import os
@@ -14,27 +13,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.controlplane import api
-from tests.controlplane.api import Answer, Object, Refused
+from tests.controlplane import api, configuration
+from tests.controlplane.api import Answer, Client, Object, RefusedError, Watch
+from tests.controlplane.configuration import ADMIN, USERS
 from tests.controlplane.processes import Process, free_ports
 
 T = TypeVar("T")
 
-ADMIN = "admin"
-USERS = 64  # plain users that exist, to be given rights by RBAC
 _CRDS = Path(__file__).parent / "crds"
 _READY_WITHIN = 60.0  # seconds; 3 to 4 on a quiet machine
 _TRIES = 3  # a port that was free may be taken before the program listens
 
 
-class NotReady(AssertionError):
+class NotReadyError(AssertionError):
     """The control plane did not start; the text ends with what its programs logged."""
 
 
 class ControlPlane:
     """One cluster without nodes. ``api`` speaks to it; everything ends with ``stop`` or with this process."""
 
-    def __init__(self, programs: Mapping[str, str], data: Path, logs: Path, apiserver_flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self, programs: Mapping[str, str], data: Path, logs: Path, apiserver_flags: Sequence[str] = ()
+    ) -> None:
         """Data holds etcd's files and the certificate, logs one file a program; flags are added to kube-apiserver's."""
         self._programs = dict(programs)
         self._data = data
@@ -44,51 +44,50 @@ class ControlPlane:
         self._names = itertools.count(1)
         self._processes: dict[str, Process] = {}
         self.port = 0
+        self._client: Client | None = None
 
     # --- starting and ending ----------------------------------------------------------------------
 
     def start(self) -> None:
         """Start etcd and kube-apiserver and wait until they serve."""
-        _write_credentials(self._data)
+        configuration.write_credentials(self._data)
         for left in reversed(range(_TRIES)):
             self._start_on(*free_ports(3))
             try:
                 self._wait_until_ready()
-            except NotReady:
+            except NotReadyError:
                 self.stop()
                 if not left:
                     raise
             else:
-                break
-        self.kubeconfig(ADMIN)
+                return
 
-    def start_controllers(self) -> None:
+    def start_controllers(self, programs: Mapping[str, str]) -> None:
         """Start kube-controller-manager and kube-scheduler where they do not run; they are ready when they act."""
+        self._programs |= programs
         for name, flags in {
-            "kube-controller-manager": (
-                "--node-monitor-grace-period=10s",
-                "--controllers=*,-node-ipam-controller,-service-lb-controller,-node-route-controller,"
-                "-cloud-node-lifecycle-controller",
-                f"--service-account-private-key-file={self._data / 'accounts.key'}",
-            ),
+            "kube-controller-manager": configuration.controller_manager_flags(self._data),
             "kube-scheduler": (),
         }.items():
             if name not in self._processes:
-                common = (f"--kubeconfig={self.kubeconfig(ADMIN)}", "--leader-elect=false", "--secure-port=0")
+                common = (f"--kubeconfig={self.kubeconfig()}", "--leader-elect=false", "--secure-port=0")
                 self._run(name, (*common, *flags))
 
     def stop(self) -> None:
-        """End all programs, the last started first."""
+        """End all programs, the last started first; at once, as nothing of them is kept but their logs."""
+        if self._client:
+            self._client.close()
+            self._client = None
         while self._processes:
-            self._processes.popitem()[1].stop()
+            self._processes.popitem()[1].kill()
 
     def process(self, name: str) -> Process:
         """A program by name: to kill, freeze or restart it (on the same port and data)."""
         return self._processes[name]
 
     def restart_apiserver(self) -> None:
-        """End kube-apiserver and start it again, as an upgrade would; open watches break."""
-        self.process("kube-apiserver").stop()
+        """Kill kube-apiserver and start it again, on the same port and data; open connections break."""
+        self.process("kube-apiserver").kill()
         self.process("kube-apiserver").start()
         self._wait_until_ready()
 
@@ -109,8 +108,10 @@ class ControlPlane:
         client, peer = (f"http://127.0.0.1:{number}" for number in (client_port, peer_port))
         self.port = port
         # etcd keeps its cluster's addresses: a second try needs a folder of its own.
-        self._run("etcd", _etcd_flags(self._data / f"etcd-{peer_port}", client, peer))
-        self._run("kube-apiserver", (*_apiserver_flags(self._data, client, port), *self._more_flags))
+        self._run("etcd", configuration.etcd_flags(self._data / f"etcd-{peer_port}", client, peer))
+        self._run(
+            "kube-apiserver", (*configuration.apiserver_flags(self._data, client, port), *self._more_flags)
+        )
 
     def _run(self, name: str, flags: Iterable[str]) -> None:
         process = Process(name, (self._programs[name], *flags), self._logs / f"{name}.log")
@@ -122,15 +123,17 @@ class ControlPlane:
         while not self._ready():
             dead = [process.name for process in self._processes.values() if not process.alive]
             if dead or time.monotonic() > end:
-                raise NotReady(f"the control plane does not start (ended: {dead})\n{self.logs_since()}")
+                raise NotReadyError(f"the control plane does not start (ended: {dead})\n{self.logs_since()}")
             time.sleep(0.05)
 
     def _ready(self) -> bool:
         try:
-            self._client = api.Client(self.port, str(self._data / "apiserver.crt"))
-            answer = self._client.request("GET", "/readyz", token=ADMIN, timeout=5)
+            # Its certificate is there as soon as the server is, and stays the same.
+            self._client = self._client or Client(self.port, str(self._data / "apiserver.crt"))
+            ready = self._client.request("GET", "/readyz", token=ADMIN, timeout=5)
             # Not part of readiness, and everything in the end wants to be in it.
-            return answer.status == 200 and self.api("GET", api.path("Namespace", None, "default")).status == 200
+            default = self.api("GET", api.path("Namespace", None, "default"))
+            return (ready.status, default.status) == (200, 200)
         except OSError:
             return False
 
@@ -151,17 +154,23 @@ class ControlPlane:
         query: Mapping[str, str] | None = None,
     ) -> Answer:
         """One request as a user (or with a token). PATCH is a merge-patch unless told otherwise."""
-        return self._client.request(method, path, body, token=user, content_type=content_type, query=query)
+        return self._connected().request(
+            method, path, body, token=user, content_type=content_type, query=query
+        )
 
-    def watch(self, path: str, *, user: str = ADMIN, query: Mapping[str, str] | None = None) -> api.Watch:
-        return self._client.watch(path, token=user, query=query)
+    def watch(self, path: str, *, user: str = ADMIN, query: Mapping[str, str] | None = None) -> Watch:
+        return self._connected().watch(path, token=user, query=query)
+
+    def _connected(self) -> Client:
+        assert self._client, "the control plane does not run"
+        return self._client
 
     def create(self, manifest: Mapping[str, Any], **query: str) -> Object:
-        """Create an object and return it as stored; raises Refused."""
+        """Create an object and return it as stored; raises RefusedError."""
         return self.api("POST", api.path_of(manifest, collection=True), manifest, query=query).ok()
 
     def apply(self, manifest: Mapping[str, Any], *, manager: str = "tests", **query: str) -> Object:
-        """Server-side apply, conflicts forced; raises Refused."""
+        """Server-side apply, conflicts forced; raises RefusedError."""
         query = {"fieldManager": manager, "force": "true", **query}
         return self.api("PATCH", api.path_of(manifest), manifest, content_type=api.APPLY, query=query).ok()
 
@@ -197,7 +206,11 @@ class ControlPlane:
 
     def service_account_token(self, namespace: str, name: str) -> str:
         """A token of a new service account, as a pod would have it; goes where a user goes."""
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace},
+        }
         self.apply(account)
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         target = api.path("ServiceAccount", namespace, name, "token")
@@ -206,7 +219,9 @@ class ControlPlane:
     def kubeconfig(self, user: str = ADMIN) -> Path:
         """The kubeconfig file of a user (or of a token)."""
         path = self._data / f"{user[-40:].replace('/', '-')}.kubeconfig"
-        path.write_text(json.dumps(_kubeconfig(self.url, str(self._data / "apiserver.crt"), user)))
+        path.write_text(
+            json.dumps(configuration.kubeconfig(self.url, str(self._data / "apiserver.crt"), user))
+        )
         path.chmod(0o600)
         return path
 
@@ -223,12 +238,16 @@ class ControlPlane:
         """Wait until a CRD is established and its objects can be listed."""
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         listed = f"/apis/{group}/{crd['spec']['versions'][0]['name']}/{plural}"
-        wait_until(lambda: self.api("GET", listed, query={"limit": "1"}).status == 200, f"{plural} to be served")
+        wait_until(
+            lambda: self.api("GET", listed, query={"limit": "1"}).status == 200, f"{plural} to be served"
+        )
         name = crd["metadata"]["name"]
-        wait_until(lambda: _is_established(self.get("CustomResourceDefinition", None, name)), f"{name} established")
+        wait_until(
+            lambda: _is_established(self.get("CustomResourceDefinition", None, name)), f"{name} established"
+        )
 
 
-def wait_until(check: Callable[[], T], what: str, timeout: float = 30.0) -> T:
+def wait_until(check: Callable[[], T | None], what: str, timeout: float = 30.0) -> T:
     """The first truthy answer; the test fails when none comes in time (seconds)."""
     end = time.monotonic() + timeout
     while not (found := check()):
@@ -242,67 +261,4 @@ def _is_established(crd: Object | None) -> bool:
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
-def _etcd_flags(data: Path, client: str, peer: str) -> tuple[str, ...]:
-    return (
-        f"--data-dir={data}",
-        f"--listen-client-urls={client}",
-        f"--advertise-client-urls={client}",
-        f"--listen-peer-urls={peer}",
-        f"--initial-advertise-peer-urls={peer}",
-        f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",
-        "--log-level=error",
-    )
-
-
-def _apiserver_flags(data: Path, etcd: str, port: int) -> tuple[str, ...]:
-    return (
-        f"--etcd-servers={etcd}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
-        f"--secure-port={port}",
-        f"--cert-dir={data}",
-        "--service-cluster-ip-range=10.96.0.0/16",
-        f"--token-auth-file={data / 'tokens.csv'}",
-        "--authorization-mode=RBAC",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={data / 'accounts.key'}",
-        f"--service-account-signing-key-file={data / 'accounts.key'}",
-        # Pods need no service account here: its admission would wait for controllers that may not run.
-        "--disable-admission-plugins=ServiceAccount",
-        "--endpoint-reconciler-type=none",
-        "--enable-priority-and-fairness=false",
-    )
-
-
-def _write_credentials(data: Path) -> None:
-    """The users, their names being their tokens, and a key to sign the tokens of service accounts with."""
-    users = [f"user-{number}" for number in range(1, USERS + 1)]
-    rows = [f'{ADMIN},{ADMIN},{ADMIN},"system:masters"', *(f"{user},{user},{user}" for user in users)]
-    (data / "tokens.csv").write_text("\n".join(rows) + "\n")
-    (data / "accounts.key").write_text(_private_key())
-    (data / "accounts.key").chmod(0o600)
-
-
-def _private_key() -> str:
-    """A new key on the curve P-256, as PEM: RFC 5915 with the public half left out, which Go works out itself."""
-    scalar = b"\x01" + os.urandom(31)  # below the order of the curve
-    curve = bytes.fromhex("06082a8648ce3d030107")
-    inner = b"\x02\x01\x01" + b"\x04\x20" + scalar + b"\xa0" + bytes([len(curve)]) + curve
-    text = base64.b64encode(b"\x30" + bytes([len(inner)]) + inner).decode()
-    return f"-----BEGIN EC PRIVATE KEY-----\n{text}\n-----END EC PRIVATE KEY-----\n"
-
-
-def _kubeconfig(server: str, certificate: str, token: str) -> Object:
-    name = "tests"
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": server, "certificate-authority": certificate}}],
-        "users": [{"name": name, "user": {"token": token}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-
-
-__all__ = ["ADMIN", "Answer", "ControlPlane", "NotReady", "Object", "Refused", "wait_until"]
+__all__ = ["ADMIN", "Answer", "ControlPlane", "NotReadyError", "Object", "RefusedError", "wait_until"]

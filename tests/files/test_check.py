@@ -81,8 +81,8 @@ def test_what_render_would_record_in_the_lock_file_is_drift() -> None:
     found = check.drifts(planned(file("a"), file("b"), lock="default/a 30001\ndefault/b 30003\n"))
 
     assert [(one.kind, one.path, one.service, one.detail) for one in found] == [
-        ("lock", "sedna-render.lock", "default/b", "render -o would take out: default/b 30002"),
-        ("lock", "sedna-render.lock", "default/b", "render -o would record: default/b 30003"),
+        ("lock", "sedna-render.lock", "default/b", "has a line too many: default/b 30002"),
+        ("lock", "sedna-render.lock", "default/b", "lacks the line: default/b 30003"),
     ]
 
 

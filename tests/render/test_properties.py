@@ -432,7 +432,7 @@ def test_documents_and_paths_may_come_in_any_order(folder: Path) -> None:
             ["order/model.yaml", "order/services.yaml"],
             ["order/services.yaml", "order/*.yaml"],
         ):
-            outputs.add(invoke("render", *paths, "--expose", "EdgeMesh"))
+            outputs.add(invoke("render", *paths, "--expose", "EdgeMesh")[:2])  # messages name lines
 
     assert len(outputs) == 1
     assert outputs.pop()[0] == 0
