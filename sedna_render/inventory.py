@@ -140,7 +140,7 @@ class Inventory:
         self.findings.extend(_finding(origin, violation) for violation in violations)
         self.has_service = self.has_service or kind == KIND_SERVICE
         if kind in kinds.SEDNA_KINDS:
-            self._check_names(origin, has_name=not any(v.path == ("metadata", "name") for v in violations))
+            self._check_names(origin, has_name=_has_name(data))
             if b"\\" in document.source.content:
                 self.findings.extend(escaped_controls(origin, data, ()))
         if self._is_duplicate(origin):
@@ -306,6 +306,11 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], list[schema.Violation]]] = {
     "Node": schema.check_node,
     "Secret": schema.check_secret,
 }
+
+
+def _has_name(data: Mapping[str, Any]) -> bool:
+    metadata = data.get("metadata")
+    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
 
 
 def _finding(origin: Origin, violation: schema.Violation) -> Finding:

@@ -13,7 +13,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES = ("cli.md", "configuration.md", "templates.md")
+# The fixture that is the reader's services/ when the page begins; "" is an empty folder.
+PAGES = {
+    "cli.md": "helmet-detection",
+    "configuration.md": "helmet-detection",
+    "guide.md": "",
+    "migration.md": "",
+    "templates.md": "helmet-detection",
+    "troubleshooting.md": "helmet-detection",
+}
 
 
 def _shell(command: str, folder: Path) -> str:
@@ -40,16 +48,18 @@ def _shell(command: str, folder: Path) -> str:
     return done.stdout
 
 
-def _reader(tmp_path: Path) -> Path:
-    """The folder in which a page is followed: services/ and the program."""
+def _reader(tmp_path: Path, fixture: str) -> Path:
+    """The folder in which a page is followed: services/, if it begins with any, and the program."""
     program = tmp_path / "bin" / "sedna-render"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sedna_render "$@"\n')
     program.chmod(0o755)
     folder = tmp_path / "repository"
-    shutil.copytree(
-        ROOT / "fixtures" / "helmet-detection", folder / "services", ignore=shutil.ignore_patterns("case.md")
-    )
+    folder.mkdir()
+    if fixture:
+        shutil.copytree(
+            ROOT / "fixtures" / fixture, folder / "services", ignore=shutil.ignore_patterns("case.md")
+        )
     return folder
 
 
@@ -67,9 +77,9 @@ def _commands(session: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_following_a_page_prints_what_it_says(page: str, tmp_path: Path) -> None:
-    folder = _reader(tmp_path)
+@pytest.mark.parametrize(("page", "fixture"), PAGES.items(), ids=PAGES)
+def test_following_a_page_prints_what_it_says(page: str, fixture: str, tmp_path: Path) -> None:
+    folder = _reader(tmp_path, fixture)
     sessions = 0
     for language, content in BLOCK.findall((ROOT / "docs" / page).read_text()):
         name = content.splitlines()[0].removeprefix("# ")

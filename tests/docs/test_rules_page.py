@@ -208,7 +208,7 @@ EXAMPLES = {
     "foreign-file": Example(_foreign_file, (TO_FOLDER,)),
     "hand-edited": Example(
         _nothing,
-        (TO_FOLDER, "!manifests/site-safety.helmet-detection.yaml", TO_FOLDER),
+        (TO_FOLDER, "+manifests/site-safety.helmet-detection.yaml", TO_FOLDER),
     ),
     "index-damaged": Example(_nothing, (TO_FOLDER, "!manifests/.sedna-render.index", TO_FOLDER)),
     "input-in-output": Example(_nothing, ("render services -o services",)),
@@ -240,9 +240,9 @@ EXAMPLES = {
 
 
 def _run(command: str) -> str:
-    """What one command says on standard error; ``!file`` appends a line to a file instead."""
-    if command.startswith("!"):
-        _append(command[1:], "<<<<<<< HEAD\n")()
+    """What one command says on standard error; ``+file`` edits a file instead, ``!file`` as a merge would."""
+    if command[0] in "+!":
+        _append(command[1:], "# by hand\n" if command[0] == "+" else "<<<<<<< HEAD\n")()
         return ""
     result = CliRunner().invoke(cli.cli, command.split(), standalone_mode=False)
     assert result.exception is None, result.exception
