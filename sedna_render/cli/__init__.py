@@ -25,7 +25,7 @@ _HELP = """Render KubeEdge Sedna's JointInferenceServices to plain Kubernetes ma
 
 \b
 Examples:
-  sedna-render render fixtures/helmet-detection
+  sedna-render render services/
   sedna-render render services/ -o manifests/
   sedna-render check services/ -o manifests/"""
 

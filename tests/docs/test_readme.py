@@ -14,7 +14,8 @@ def examples() -> dict[str, str]:
 
 
 def test_the_input_is_the_fixture() -> None:
-    assert examples()["fixtures/readme/service.yaml"] == (ROOT / "fixtures/readme/service.yaml").read_text()
+    for path in ("fixtures/readme/service.yaml", "fixtures/readme/models.yaml"):
+        assert examples()[path] == (ROOT / path).read_text()
 
 
 def test_the_output_is_the_edge_worker_of_the_snapshot() -> None:
