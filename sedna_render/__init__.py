@@ -28,6 +28,7 @@ def render(
         node_ports: NodePort numbers that are taken, by ``namespace/name`` of the service: what the lock file holds.
 
     Raises:
+        TypeError: node_ports is not of its type.
         sedna_render.findings.InputError: Something in the objects is wrong; ``findings`` say what, all of it.
     """
     from sedna_render import library  # noqa: PLC0415 - the command line does without, and starts sooner

@@ -130,6 +130,11 @@ def _pinned(pod_spec: Mapping[str, Any]) -> str:
     return pod_spec.get("nodeName") or selector.get(HOSTNAME_LABEL) or ""
 
 
+def _pinning_field(service: Service) -> Path:
+    pod_spec = service.spec["cloudWorker"]["template"].get("spec") or {}
+    return ("nodeName",) if pod_spec.get("nodeName") else ("nodeSelector", HOSTNAME_LABEL)
+
+
 def _node_called(name: str, nodes: Mapping[str, Node], *, by_label: bool) -> Node | None:
     if by_label:
         labelled = [node for _, node in sorted(nodes.items()) if node.labels.get(HOSTNAME_LABEL) == name]
@@ -221,7 +226,7 @@ def _report_none(service: Service, pinned: str, node: Node | None, findings: lis
     else:
         message = "no address is known through which the edge worker reaches the cloud worker"
     key = f"nodeAddresses[{pinned}]" if pinned else "nodeAddresses"
-    path = (*_CLOUD_SPEC, "nodeName") if pinned else _CLOUD_SPEC
+    path = (*_CLOUD_SPEC, *_pinning_field(service)) if pinned else _CLOUD_SPEC
     findings.append(
         service.origin.error(
             "no-cloud-address",

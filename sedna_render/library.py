@@ -21,6 +21,7 @@ def render(
     objects: Iterable[Mapping[str, Any]], config: Mapping[str, Any], node_ports: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     """See ``sedna_render.render``."""
+    _check_numbers(node_ports)
     findings: list[Finding] = []
     effective = settings.Settings()
     documents, problems = _documents(
@@ -49,6 +50,13 @@ def render(
     if errors:
         raise InputError(*errors)
     return rendered
+
+
+def _check_numbers(node_ports: Mapping[Any, Any]) -> None:
+    """Raise TypeError for what the types of the interface do not allow: it would keep no service's number."""
+    for key, number in node_ports.items():
+        if not isinstance(key, str) or key.count("/") != 1 or type(number) is not int:
+            raise TypeError(f'node_ports: "namespace/name" and an int are wanted, not {key!r} and {number!r}')
 
 
 def _documents(data: Mapping[str, Any], name: str) -> tuple[list[yaml_reader.Document], list[Finding]]:

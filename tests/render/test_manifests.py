@@ -242,3 +242,11 @@ def test_standard_input_leaves_no_source(make: Any) -> None:
     manifests = sedna_render.render([make.service(), *make.models()], config=ADDRESS)
 
     assert all("annotations" not in manifest["metadata"] for manifest in manifests)
+
+
+@pytest.mark.parametrize(
+    "node_ports", [{"helmets": 30050}, {"a/b": "30050"}, {"a/b": True}, {"a/b/c": 30050}], ids=str
+)
+def test_the_python_interface_takes_numbers_by_namespace_and_name_only(node_ports: dict[str, int]) -> None:
+    with pytest.raises(TypeError, match="namespace/name"):
+        sedna_render.render([], node_ports=node_ports)
