@@ -95,11 +95,11 @@ def _drift(plan: Plan, change: Change) -> Drift:
 
 def _lock_drifts(plan: Plan) -> Iterator[Drift]:
     """A drift for each line of the lock file that render would add or take out."""
-    if plan.lock_before is None:
+    if plan.target.lock_read is None:
         path = walk.printable(walk.shown(plan.target.lock_path))
         yield Drift(plans.MISSING, path, "", "", _DETAILS[plans.MISSING])
         return
-    before = set(_lines(plan.lock_before))
+    before = set(_lines(plan.target.lock_read))
     after = set(_lines(plan.target.lock_text.encode()))
     path = walk.printable(walk.shown(plan.target.lock_path))
     wording = {True: "lacks the line: {}", False: "has a line too many: {}"}

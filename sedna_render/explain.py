@@ -104,8 +104,10 @@ def _models(service: Service, world: World) -> Iterator[Row]:
             if isinstance(plan, model_mount.Download)
             else None
         ):
-            yield Row(f"{worker} S3 endpoint", endpoint, _endpoint_source(model, world))
-        how = plan.message if isinstance(plan, model_mount.Refused) else f"MODEL_URL {plan.model_url}"
+            yield Row(f"{worker} S3 endpoint", _masked(endpoint), _endpoint_source(model, world))
+        how = (
+            plan.message if isinstance(plan, model_mount.Refused) else f"MODEL_URL {_masked(plan.model_url)}"
+        )
         yield Row(f"{worker} model", f"{name}: {how}", str(model.origin.locate(("spec", "url"))))
 
 
@@ -116,9 +118,16 @@ def _endpoint_source(model: Model, world: World) -> str:
     return f"Secret {secret.name}" if secret and secret.s3_endpoint else world.settings.source("s3Endpoint")
 
 
+def _masked(text: str) -> str:
+    """A text without the user name and password that a URL in it may hold."""
+    import re  # noqa: PLC0415 - only for this command
+
+    return re.sub(r"://[^/@\s]*@", "://…@", text)
+
+
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in sorted(value.items())) or "none"
-    return str(value)
+    return _masked(str(value))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 ERROR = "error"
 WARNING = "warning"
 INFO = "info"
+#: Characters of a line of a message at most.
+LONGEST_LINE = 2000
 
 #: The steps from the top of an object to one of its values: field names and list indexes.
 Path = tuple[str | int, ...]
@@ -50,8 +52,8 @@ class Finding(NamedTuple):
     def text(self) -> str:
         """The finding as a person reads it: one line, and a second one with the remedy."""
         parts = [part for part in (self.subject, self.field, self.message) if part]
-        first = f"{self.location}: {self.severity}[{self.rule}]: {': '.join(parts)}"
-        return f"{first}\n  help: {self.remedy}" if self.remedy else first
+        first = one_line(f"{self.location}: {self.severity}[{self.rule}]: {': '.join(parts)}")
+        return f"{first}\n  help: {one_line(self.remedy)}" if self.remedy else first
 
 
 class InputError(Exception):
@@ -60,6 +62,17 @@ class InputError(Exception):
     def __init__(self, *findings: Finding) -> None:
         super().__init__("\n".join(finding.text() for finding in findings))
         self.findings = findings
+
+
+def one_line(text: str) -> str:
+    """A text that stays on its line whatever was quoted in it: nothing of an input can pass for a message of ours."""
+    if len(text) > LONGEST_LINE:
+        text = f"{text[: LONGEST_LINE - 1]}…"
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 def field_text(path: Path) -> str:

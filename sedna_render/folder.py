@@ -28,6 +28,16 @@ def listing(folder: str, name: str) -> dict[str, bool]:
         raise WriteError(f"{walk.printable(name)}: cannot be read as a folder: {reason(error)}") from error
 
 
+def is_plain(folder: str, name: str) -> bool:
+    """Whether this is a regular file, and no link to one; also when it is not there any more."""
+    try:
+        return stat.S_ISREG(os.lstat(f"{folder}/{name}").st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise _unreadable(f"{folder}/{name}", error) from error
+
+
 def read(folder: str, name: str) -> bytes | None:
     """The content of a file; None when it is not a regular one, or not there. Raises WriteError when unreadable."""
     path = f"{folder}/{name}"

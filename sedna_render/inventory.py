@@ -5,6 +5,8 @@ What is wrong with an object becomes findings; what is usable of it is kept, so 
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import TYPE_CHECKING, Any
 
 from sedna_api import API_VERSION, KIND_MODEL, KIND_SERVICE
@@ -16,7 +18,6 @@ from sedna_render.object_checks import (
     filled_in_fields,
     owners,
     placeholders,
-    quoted,
     unexpanded,
     without,
 )
@@ -52,11 +53,32 @@ class Inventory:
         self.seen: dict[tuple[str, str, str], Origin] = {}
         #: Kinds that are not ours, counted.
         self.passed_over: dict[str, int] = {}
+        #: Configurations among the inputs: all but one of them are not in force.
+        self.configurations: list[Document] = []
         self.findings: list[Finding] = []
         #: Whether there is a JointInferenceService among them, also one that was refused.
         self.has_service = False
         #: Whether all inputs could be read: only then is what is not here nowhere.
         self.is_complete = True
+
+    def model_names(self, namespace: str) -> list[str]:
+        """The names of all Models of a namespace, sorted, also of those that were refused."""
+        return self._models_by_place[0].get(namespace, [])
+
+    def namespaces_of_model(self, name: str) -> list[str]:
+        """The namespaces that have a Model of this name, sorted."""
+        return self._models_by_place[1].get(name, [])
+
+    @functools.cached_property
+    def _models_by_place(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """Asked for once all documents are in."""
+        names: dict[str, list[str]] = {}
+        spaces: dict[str, list[str]] = {}
+        for kind, namespace, name in sorted(self.seen):
+            if kind == KIND_MODEL:
+                names.setdefault(namespace, []).append(name)
+                spaces.setdefault(name, []).append(namespace)
+        return names, spaces
 
     def add(self, document: Document) -> None:
         """Take in one document; what is wrong with it becomes findings."""
@@ -86,7 +108,10 @@ class Inventory:
         yield base, data
 
     def _refuse_document(self, document: Document, base: Path, data: Any) -> None:
-        shown = "a list" if isinstance(data, list) else f"the text {quoted(str(data))}"
+        shown = (
+            "a list" if isinstance(data, list) else "a text" if isinstance(data, str) else "a single value"
+        )
+        marker = str(data).strip() in {"EOF", "END"}
         self.findings.append(
             Finding(
                 "not-an-object",
@@ -96,7 +121,7 @@ class Inventory:
                 field_text(base),
                 f"this document is {shown}, not a Kubernetes object",
                 "give each object apiVersion, kind and metadata, and put --- between two objects"
-                + (" (a stray end-of-here-document line?)" if str(data).strip() in {"EOF", "END"} else ""),
+                + (" (a stray end-of-here-document line?)" if marker else ""),
             )
         )
 
@@ -127,6 +152,8 @@ class Inventory:
 
     def _add_object(self, document: Document, data: dict[str, Any]) -> None:
         kind = kinds.identify(data["apiVersion"], data["kind"])
+        if kind is None and data["kind"] == "RenderConfig":
+            self.configurations.append(document)
         if kind is None:
             self.passed_over[data["kind"]] = self.passed_over.get(data["kind"], 0) + 1
             return
@@ -137,7 +164,7 @@ class Inventory:
             self.findings.append(origin.error(kind.rule, (kind.field,), kind.message, kind.remedy))
             return
         violations = _CHECKS[kind](data)
-        self.findings.extend(_finding(origin, violation) for violation in violations)
+        self.findings.extend(_finding(origin, data, violation) for violation in violations)
         self.has_service = self.has_service or kind == KIND_SERVICE
         if kind in kinds.SEDNA_KINDS:
             self._check_names(origin, has_name=_has_name(data))
@@ -313,16 +340,33 @@ def _has_name(data: Mapping[str, Any]) -> bool:
     return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
 
 
-def _finding(origin: Origin, violation: schema.Violation) -> Finding:
+def _finding(origin: Origin, data: Mapping[str, Any], violation: schema.Violation) -> Finding:
+    message, remedy = violation.message, violation.remedy
+    read = _number_at(data, violation.path) if violation.rule == "wrong-type" else ""
+    if read and json.dumps(read) in remedy:
+        # 1.10 is read as 1.1: in quotes it has to be what somebody wrote.
+        written = origin.document.written(violation.path) or read
+        remedy = remedy.replace(json.dumps(read), json.dumps(written))
+        message = message.replace(f"the number {read} ", f"the number {written} ")
     return Finding(
         violation.rule,
         violation.severity,
         origin.locate(violation.path, key=violation.at_key),
         origin.subject,
         field_text(violation.path),
-        violation.message,
-        violation.remedy,
+        message,
+        remedy,
     )
+
+
+def _number_at(data: Any, path: Path) -> str:
+    """The number at a path as Python writes it; "" when there is none."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return repr(data) if type(data) in (int, float) else ""
 
 
 def _looks_like(data: Mapping[str, Any]) -> str:

@@ -104,23 +104,27 @@ def _check_unrendered(worker: Worker) -> None:
 
 def _check_job_name(service: Service, findings: list[Finding]) -> None:
     """Both workers must agree on JOB_NAME: it is part of the URL that one calls and the other serves."""
-    said = {
-        worker: {
-            entry.get("value", "")
-            for container in service.spec[f"{worker}Worker"]["template"]["spec"]["containers"]
-            for entry in container.get("env") or ()
-            if entry["name"] == "JOB_NAME"
-        }
-        or {service.name}
-        for worker in (CLOUD, EDGE)
-    }
-    if said[CLOUD] != said[EDGE]:
+    cloud, edge = (_job_names(service, worker) for worker in (CLOUD, EDGE))
+    if cloud and edge and cloud != edge:
         findings.append(
             service.origin.warning(
                 "job-name-differs",
                 ("spec",),
-                f"JOB_NAME is {', '.join(sorted(said[CLOUD]))} in the cloud worker and "
-                f"{', '.join(sorted(said[EDGE]))} in the edge worker: the edge's calls would find nothing",
+                f"JOB_NAME is {', '.join(sorted(cloud))} in the cloud worker and "
+                f"{', '.join(sorted(edge))} in the edge worker: the edge's calls would find nothing",
                 "leave JOB_NAME out of both: it is then the service's name",
             )
         )
+
+
+def _job_names(service: Service, worker: WorkerType) -> set[str]:
+    """What a worker's containers have as JOB_NAME; empty when only the cluster knows."""
+    entries = [
+        entry
+        for container in service.spec[f"{worker}Worker"]["template"]["spec"]["containers"]
+        for entry in container.get("env") or ()
+        if entry["name"] == "JOB_NAME"
+    ]
+    if any(entry.get("valueFrom") for entry in entries):
+        return set()
+    return {entry.get("value") or "" for entry in entries} or {service.name}

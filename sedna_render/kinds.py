@@ -36,8 +36,9 @@ def identify(api_version: str, kind: str) -> str | Mistake | None:
         return _wrong_version(api_version, kind) if kind == KIND_SERVICE or _is_like_ours(group) else None
     if kind in CORE_KINDS:
         return kind if api_version == "v1" else None
+    # InferenceService of another group is somebody else's, however near its name is.
     meant = _meant(kind)
-    if meant == KIND_SERVICE or (meant and _is_like_ours(group)):
+    if meant and _is_like_ours(group):
         message = f"there is no kind {kind} (did you mean {meant}?)"
         return Mistake("unknown-kind", "kind", message, f"write kind: {meant}")
     return None

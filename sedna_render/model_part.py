@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DATA_PATH_PREFIX = "/home/data"
 #: Names of Models that one message lists at most.
 MOST_NAMES = 10
+#: Names that are compared with one that is not there.
+MOST_COMPARED = 100
 
 
 def model_part(worker: Worker) -> ModelPart | None:
@@ -74,15 +76,22 @@ def _find_model(worker: Worker) -> Model | None:
 
 
 def _not_found(name: str, namespace: str, inventory: Inventory) -> tuple[str, str]:
-    import difflib  # noqa: PLC0415 - only when an error is being worded
+    import bisect  # noqa: PLC0415 - only when an error is being worded
+    import difflib  # noqa: PLC0415 - likewise
 
-    known = [key for key in inventory.seen if key[0] == KIND_MODEL]
-    here = sorted(key[2] for key in known if key[1] == namespace)
-    elsewhere = sorted(key[1] for key in known if key[2] == name)
-    near = difflib.get_close_matches(name, here, n=3, cutoff=0.5)
-    listed = [*near, *(other for other in here if other not in near)]
-    hidden = len(listed) - MOST_NAMES
-    shown = ", ".join(listed[:MOST_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
+    here, spaces = inventory.model_names(namespace), inventory.namespaces_of_model(name)
+    elsewhere = [space for space in spaces if space != namespace]
+    at = bisect.bisect(here, name)
+    # With thousands of Models, only what lies beside the name in the alphabet is looked at.
+    candidates = (
+        here
+        if len(here) <= MOST_COMPARED
+        else here[max(0, at - MOST_COMPARED // 2) : at + MOST_COMPARED // 2]
+    )
+    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.5)
+    listed = [*near, *(other for other in here[: MOST_NAMES + len(near)] if other not in near)][:MOST_NAMES]
+    hidden = len(here) - len(listed)
+    shown = ", ".join(listed) + (f" and {hidden} more" if hidden > 0 else "")
     message = (
         f'no Model "{name}" in namespace {namespace} ({f"there are: {shown}" if listed else "there is none"})'
     )

@@ -107,20 +107,34 @@ class _NodePorts:
         """Take the ports of a service's workers; what was taken before becomes findings."""
         found = []
         for manifest in manifests:
-            spec = (
-                manifest["spec"].get("template", manifest)["spec"] if manifest["kind"] in _WORKLOADS else {}
-            )
+            spec = _pod_spec(manifest)
             node = pod_rules.node_of(spec)
             worker = manifest["metadata"].get("labels", {}).get(WORKER_TYPE, "")
             for claim in _claims(manifests, spec, worker) if node else ():
                 owners = self._owners.setdefault((node, claim.port, claim.protocol), [])
-                for key, other, host_ip in owners:
-                    if (key, other) != (service.key, worker) and (
-                        host_ip == claim.host_ip or "" in (host_ip, claim.host_ip)
-                    ):
-                        found.append(_port_clash(service, worker, (key, other), node, claim))
-                owners.append((service.key, worker, claim.host_ip))
+                # The first owner is named: with many on one port, naming each pair would drown all else.
+                first = next(
+                    (
+                        (key, other)
+                        for key, other, host_ip in owners
+                        if (key, other) != (service.key, worker)
+                        and (host_ip == claim.host_ip or "" in (host_ip, claim.host_ip))
+                    ),
+                    None,
+                )
+                if first:
+                    found.append(_port_clash(service, worker, first, node, claim))
+                else:
+                    owners.append((service.key, worker, claim.host_ip))
         return found
+
+
+def _pod_spec(manifest: Manifest) -> Manifest:
+    if manifest["kind"] not in _WORKLOADS:
+        return {}
+    holder = manifest["spec"]["template"] if manifest["kind"] == DEPLOYMENT else manifest
+    spec: Manifest = holder["spec"]
+    return spec
 
 
 def _claims(manifests: tuple[Manifest, ...], spec: Manifest, worker: str) -> list[pod_rules.Claim]:
@@ -128,10 +142,10 @@ def _claims(manifests: tuple[Manifest, ...], spec: Manifest, worker: str) -> lis
     claims = list(pod_rules.host_ports(spec))
     if worker == CLOUD and spec.get("hostNetwork"):
         served = [
-            port["targetPort"]
+            port.get("targetPort") or port["port"]
             for manifest in manifests
             if manifest["kind"] == "Service"
-            for port in manifest["spec"]["ports"]
+            for port in manifest["spec"].get("ports") or ()
         ]
         declared = {claim.port for claim in claims}
         claims += [

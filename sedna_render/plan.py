@@ -52,6 +52,8 @@ class Target(NamedTuple):
     #: The lock file, which may lie elsewhere; "" for none.
     lock_path: str = ""
     lock_text: str = ""
+    #: The lock file as it was when the numbers were decided; None when there was none.
+    lock_read: bytes | None = None
 
 
 class Change(NamedTuple):
@@ -76,7 +78,6 @@ class Plan(NamedTuple):
     index_after: bytes | None
     #: After an interrupted run: all that was known before, to become the index before anything else is done.
     healed_index: bytes | None
-    lock_before: bytes | None
     #: Paths of what interrupted runs have staged and left.
     stale: tuple[str, ...]
 
@@ -91,9 +92,9 @@ class Plan(NamedTuple):
 
     @property
     def lock_differs(self) -> bool:
-        if not self.target.lock_path or (self.lock_before is None and not self.target.lock_text):
+        if not self.target.lock_path or (self.target.lock_read is None and not self.target.lock_text):
             return False
-        return not same(self.lock_before, self.target.lock_text.encode())
+        return not same(self.target.lock_read, self.target.lock_text.encode())
 
 
 def same(first: bytes | None, second: bytes | None) -> bool:
@@ -121,11 +122,15 @@ def make(target: Target, files: Sequence[OutputFile]) -> Plan:
         target=target,
         folder=folder,
         changes=tuple(sorted((*differences, *orphans), key=lambda change: change.path)),
-        findings=(*records.findings, *_collisions(files), *fates.findings),
+        findings=(
+            *_obstacles(target, folder, listing),
+            *records.findings,
+            *_collisions(files),
+            *fates.findings,
+        ),
         index_before=records.stored,
         index_after=index_file.text(after).encode() if after.entries or records.exist else None,
         healed_index=records.healed,
-        lock_before=_read_lock(target.lock_path),
         stale=_stale(folder, listing, target.lock_path),
     )
 
@@ -248,6 +253,18 @@ def _other_parts(name: str, others: Sequence[Part]) -> Finding:
     return Finding("partial-render", ERROR, Location(name), "", "", message, remedy)
 
 
+def _obstacles(target: Target, folder: str, listing: Mapping[str, bool]) -> list[Finding]:
+    """What lies where the index and its journal go and is no file: neither could be read, or be put there."""
+    message = "a folder, a link or a pipe is in the way: sedna-render keeps a file of its own here"
+    return [
+        Finding(
+            FOREIGN, ERROR, Location(shown(target, name)), "", "", message, "move it elsewhere, or remove it"
+        )
+        for name in (index_file.NAME, JOURNAL)
+        if name in listing and not folders.is_plain(folder, name)
+    ]
+
+
 def _collisions(files: Sequence[OutputFile]) -> list[Finding]:
     """Two services that ask for one file."""
     found = []
@@ -335,7 +352,3 @@ def _records(target: Target, folder: str) -> _Records:
 
 def _text(content: bytes | None) -> str:
     return (content or b"").decode("utf-8", "replace")
-
-
-def _read_lock(path: str) -> bytes | None:
-    return folders.read(os.path.dirname(path) or ".", os.path.basename(path)) if path else None

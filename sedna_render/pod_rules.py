@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sedna_render import names
-from sedna_render.inject import normalised
+from sedna_render import names, pod_values
 from sedna_render.settings import DEPLOYMENT
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ def check_template(pod_spec: Mapping[str, Any], workload: str, place: Place) -> 
             "the worker has no container",
             "add a container with a name and an image",
         )
+    pod_values.check_pod(pod_spec, place)
     _check_containers(pod_spec, place)
     _check_volumes(pod_spec, place)
     _check_workload(pod_spec, workload, place)
@@ -136,11 +136,7 @@ def _check_containers(pod_spec: Mapping[str, Any], place: Place) -> None:
                     f'two containers are called "{name}", also at {at}',
                     "give each container a name of its own",
                 )
-            if not container.get("image"):
-                place.error(
-                    "image-missing", path, f'container "{name}" has no image', "add image: <repository>:<tag>"
-                )
-            _check_mounts(container, path, place)
+            pod_values.check_container(container, path, place)
     if pod_spec.get("ephemeralContainers"):
         place.error(
             "ephemeral-containers",
@@ -148,20 +144,6 @@ def _check_containers(pod_spec: Mapping[str, Any], place: Place) -> None:
             "ephemeral containers cannot be in a pod that is being made",
             "remove the field; kubectl debug adds them to a running pod",
         )
-
-
-def _check_mounts(container: Mapping[str, Any], path: Path, place: Place) -> None:
-    seen: dict[str, int] = {}
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        first = seen.setdefault(normalised(mount["mountPath"]), index)
-        if first != index:
-            at = place.origin.locate((*place.path, *path, "volumeMounts", first, "mountPath"))
-            place.error(
-                "mount-path-clash",
-                (*path, "volumeMounts", index, "mountPath"),
-                f'two volumes are mounted at "{mount["mountPath"]}", also at {at}',
-                "mount one of them somewhere else",
-            )
 
 
 def _check_volumes(pod_spec: Mapping[str, Any], place: Place) -> None:
@@ -186,7 +168,7 @@ def _check_volumes(pod_spec: Mapping[str, Any], place: Place) -> None:
 def _check_workload(pod_spec: Mapping[str, Any], workload: str, place: Place) -> None:
     policy = pod_spec.get("restartPolicy") or "Always"
     if workload == DEPLOYMENT:
-        if policy != "Always":
+        if policy != "Always" and policy in pod_values.RESTART_POLICIES:
             place.error(
                 "restart-policy",
                 ("restartPolicy",),
@@ -200,7 +182,7 @@ def _check_workload(pod_spec: Mapping[str, Any], workload: str, place: Place) ->
                 "a Deployment refuses activeDeadlineSeconds",
                 "remove it, or use workload: Pod",
             )
-    elif policy != "Always":
+    elif policy != "Always" and policy in pod_values.RESTART_POLICIES:
         place.warning(
             "restart-policy",
             ("restartPolicy",),

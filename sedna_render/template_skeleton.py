@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class NestedValueError(ValueError):
     """A list or a mapping is printed inside other text, or anything inside the name of a field."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, in_key: bool = False) -> None:
         super().__init__(field_text(path))
         self.path = path
+        self.in_key = in_key
 
 
 def mark_for(*texts: str) -> str:
@@ -144,7 +145,7 @@ def _node(data: Any, marks: re.Pattern[str], path: Path) -> _Node | None:
 
 def _mapping(data: dict[str, Any], marks: re.Pattern[str], path: Path) -> _Node:
     if any(marks.search(key) for key in data):
-        raise NestedValueError(path)
+        raise NestedValueError(path, in_key=True)
     nodes = {key: _node(value, marks, (*path, key)) for key, value in data.items()}
     found = _Mapping({key: node for key, node in nodes.items() if node is not None})
     return found if found.values or found.others else _Constant(found.constants)

@@ -10,6 +10,7 @@ same two steps, ``skeleton`` and fill, and a test holds them to the same bytes.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,10 +71,13 @@ class Template:
         """
         if not self._is_plain:
             return self.render(values)
-        if self._plain is None:
-            self._plain = self._parse_plain(values)
-        names, fill = self._plain
-        data = fill([values[name] for name in names])
+        try:
+            if self._plain is None:
+                self._plain = self._parse_plain(values)
+            names, fill = self._plain
+            data = fill([values[name] for name in names])
+        except NestedValueError as problem:
+            raise InputError(self._nested(problem)) from problem
         unverified, self._verified = not self._verified, True
         return Filled(data, self, unverified)
 
@@ -84,6 +88,11 @@ class Template:
             data = self._parse(text, mark)(printed)
         except NestedValueError as problem:
             raise InputError(self._nested(problem)) from problem
+        if foreign := _foreign(data, ()):
+            path, kind = foreign
+            message = f"an expression gives a {kind}, which YAML does not have"
+            remedy = "give text, numbers, true or false, lists (| list) or mappings with names as keys"
+            raise InputError(self.error(message, remedy, self.line_of(path), field_text(path)))
         return Filled(data, self, unverified=True)
 
     def error(self, message: str, remedy: str, line: int = 0, field: str = "") -> Finding:
@@ -107,12 +116,7 @@ class Template:
                 raise InputError(self.undefined(name, values, line))
         mark = mark_for(text)
         marked = _EXPRESSION.sub(lambda match: f"{mark}{names.index(match[1])}.", text)
-        fill = self._parse(marked, mark)
-        try:
-            fill([values[name] for name in names])
-        except NestedValueError as problem:
-            raise InputError(self._nested(problem)) from problem
-        return names, fill
+        return names, self._parse(marked, mark)
 
     def _parse(self, text: str, mark: str) -> Fill:
         self._rendered = text
@@ -147,6 +151,13 @@ class Template:
         )
 
     def _nested(self, problem: NestedValueError) -> Finding:
+        if problem.in_key:
+            return self.error(
+                "an expression stands in the name of a field",
+                "write the name out, or let an expression give the whole mapping",
+                self.line_of(problem.path),
+                field_text(problem.path),
+            )
         return self.error(
             "a list or a mapping stands inside other text",
             "let the expression stand alone as the whole value of its field",
@@ -208,6 +219,21 @@ def _line_pattern(line: str) -> re.Pattern[str]:
     """What a line of a template can print; nothing, for one of statements only."""
     parts = re.split(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", line)
     return re.compile(".*".join(re.escape(part.rstrip()) for part in parts) + r"\s*")
+
+
+def _foreign(data: Any, path: Path) -> tuple[Path, str] | None:
+    """The place and the type of something that is not plain data; None when all of it is."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            found = (path, f"mapping with a {type(key).__name__} as key") if type(key) is not str else None
+            if found := found or _foreign(value, (*path, key)):
+                return found
+        return None
+    if isinstance(data, list):
+        return next(filter(None, (_foreign(item, (*path, index)) for index, item in enumerate(data))), None)
+    if isinstance(data, float) and not math.isfinite(data):
+        return path, "number that is not finite"
+    return None if data is None or isinstance(data, str | int | float) else (path, type(data).__name__)
 
 
 def _first(name: str, text: str) -> str:

@@ -59,8 +59,8 @@ def _check_pod(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
         worker.place.warning(
             "host-network-off",
             ("hostNetwork",),
-            f"the edge worker is not on its node's network: its reports to {worker.world.settings['lcServer']} go nowhere "
-            "if that is the node itself",
+            "the edge worker is not on its node's network: its reports to lcServer go nowhere if that "
+            "is the node itself",
             "remove hostNetwork: false, or set lcServer in sedna-render.yaml to an address that the pod reaches",
         )
     if worker.type == EDGE and not (

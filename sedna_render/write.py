@@ -15,7 +15,7 @@ from sedna_render.folder import WriteError, read, reason
 from sedna_render.plan import JOURNAL, STAGING, Plan, refusals, staged_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_MODE = 0o666  # less the umask, as any program does
@@ -184,31 +184,55 @@ def _quietly(call: Callable[[str], None], path: str) -> None:
 
 
 class _Exclusive:
-    """One run at a time in a folder, and none on top of a plan that another has made stale."""
+    """One run at a time in a folder and at a lock file, and none on top of a plan that another has made stale."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._handle = -1
+        self._handles: list[int] = []
 
     def __enter__(self) -> None:
-        import fcntl  # noqa: PLC0415 - only when something is written
-
-        folder = walk.printable(self._plan.target.folder)
         try:
-            self._handle = os.open(self._plan.folder, os.O_RDONLY | os.O_CLOEXEC)
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            # In one order for all runs: of two that need the same folders one gets through.
+            for folder, name, shared in sorted(self._folders()):
+                self._hold(folder, name, shared=shared)
+            self._refuse_stale()
+        except BaseException:
             self.__exit__()
-            raise WriteError(
-                f"{folder}: another sedna-render is writing to it; nothing was changed"
-            ) from None
-        except OSError:
-            pass
-        if read(self._plan.folder, index_file.NAME) != self._plan.index_before:
-            self.__exit__()
-            raise WriteError(f"{folder}: changed by another run meanwhile; nothing was changed") from None
+            raise
 
     def __exit__(self, *_: object) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def _folders(self) -> Iterator[tuple[str, str, bool]]:
+        """The folders to hold, how they are called, and whether other runs may hold them as well."""
+        target = self._plan.target
+        yield self._plan.folder, target.folder, False
+        lock_folder = os.path.dirname(os.path.realpath(target.lock_path))
+        if target.lock_path and lock_folder != self._plan.folder:
+            yield lock_folder, target.lock_path, not self._plan.lock_differs
+
+    def _hold(self, folder: str, name: str, *, shared: bool) -> None:
+        import fcntl  # noqa: PLC0415 - only when something is written
+
+        # Where the file system knows no such locks, what was read is still compared before anything is written.
+        with contextlib.suppress(OSError):
+            self._handles.append(os.open(folder, os.O_RDONLY | os.O_CLOEXEC))
+            try:
+                fcntl.flock(self._handles[-1], (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = "another sedna-render is writing to it; nothing was changed: run again"
+                raise WriteError(f"{walk.printable(name)}: {message}") from None
+
+    def _refuse_stale(self) -> None:
+        target = self._plan.target
+        if read(self._plan.folder, index_file.NAME) != self._plan.index_before:
+            raise _stale(target.folder)
+        path = target.lock_path
+        if path and read(os.path.dirname(path) or ".", os.path.basename(path)) != target.lock_read:
+            raise _stale(path)
+
+
+def _stale(name: str) -> WriteError:
+    shown = walk.printable(walk.shown(name))
+    return WriteError(f"{shown}: another run wrote it meanwhile; nothing was changed: run again")

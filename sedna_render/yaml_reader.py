@@ -6,7 +6,6 @@ The good path records no positions: :meth:`Document.locate` reads the text a sec
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yaml.error import YAMLError
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from sedna_render.yaml_recorder import Recording
 
 #: What is neither JSON nor YAML is spoken of as JSON when it begins so.
+_WORD = re.compile(r"[\w.+-]+(?=[ \t,\]}]|$)")
 _FIRST_FIELD_OF_JSON = re.compile(r'\s*\{\s*"[^"\n]*"\s*:')
 
 
@@ -52,6 +52,15 @@ class Document(NamedTuple):
         if self.index >= len(documents):
             return Location(self.source.name)
         return Location(self.source.name, *documents[self.index].find((*self.base, *path), key=key))
+
+    def written(self, path: Path) -> str:
+        """The value at *path* as it is written, when that is one word without quotes; else ""."""
+        place = self.locate(path)
+        lines = yaml_text.decode(self.source.content)[0].splitlines()
+        if not 0 < place.line <= len(lines):
+            return ""
+        word = _WORD.match(lines[place.line - 1], place.column - 1)
+        return word[0] if word else ""
 
     def inner(self, path: Path) -> Document:
         """The document for the value at a path, for example for one item of a ``List``."""
@@ -93,8 +102,33 @@ def _quick_values(content: bytes) -> list[Any]:
         return yaml_builder.documents(content)
 
 
-@lru_cache(maxsize=8)
-def _recording(content: bytes) -> Recording:
+class _Recordings:
+    """The places in texts, kept because findings of many files come mixed; the one not asked for longest goes first."""
+
+    #: Bytes of text at most; a recording takes some twenty times as much memory.
+    most = 4_000_000
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, Recording] = {}
+        self._bytes = 0
+
+    def of(self, content: bytes) -> Recording:
+        recording = self._kept.pop(content, None)
+        if recording is None:
+            recording = _record(content)
+            self._bytes += len(content)
+        self._kept[content] = recording
+        while self._bytes > self.most and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._bytes -= len(oldest)
+        return recording
+
+
+_recording = _Recordings().of
+
+
+def _record(content: bytes) -> Recording:
     from sedna_render import yaml_json_recorder, yaml_recorder  # noqa: PLC0415 - only when something is wrong
 
     text, unreadable = yaml_text.decode(content)

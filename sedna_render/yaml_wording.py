@@ -139,11 +139,11 @@ def _no_space_after_colon(
         for start, line in _lines_before(text, offset):
             match = _KEY_WITHOUT_SPACE.match(line)
             if match:
-                name = match.group(1)
+                # Not by its text: where a value lost its indentation, it may be half of a password.
                 return (
                     start + match.start(1),
-                    f"no space follows the colon of '{name}:'",
-                    f"write '{name}: ' with a space",
+                    "no space follows the colon",
+                    "write a space behind the colon",
                 )
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,11 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the program and end the process with an exit status."""
     arguments = list(sys.argv[1:] if args is None else args)
+    if sys.stderr is None:  # closed by whoever started the program: there is nobody to tell anything
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    if sys.stdout is None:
+        click.echo("sedna-render: error: standard output is closed", err=True)
+        sys.exit(ExitStatus.SYSTEM)
     sys.exit(run(arguments))
 
 
@@ -107,9 +113,8 @@ def run(arguments: list[str]) -> int:
         return ExitStatus.INPUT
     except (click.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read standard output has gone: there is nothing to say, and nobody to say it to.
-        sys.stderr.close()
+    except SystemExit:
+        # Whoever read standard output has gone: click makes that of a broken pipe.
         return ExitStatus.SYSTEM
     except OSError as problem:
         click.echo(

@@ -15,7 +15,7 @@ from sedna_render import repository as repositories
 from sedna_render.cli.exit_status import ExitStatus
 from sedna_render.cli.options import common, request
 from sedna_render.cli.render import make_plan
-from sedna_render.cli.report import github_text, report
+from sedna_render.cli.report import github_property, github_text, report
 from sedna_render.findings import WARNING
 
 if TYPE_CHECKING:
@@ -103,13 +103,17 @@ def _print(plan: Plan, drifts: list[Drift], options: dict[str, Any]) -> None:
     for drift in drifts:
         if options["report_form"] == "github":
             text = f"{drift.kind}: {_sentence(drift)}. To mend: {mend}"
-            click.echo(f"::error file={drift.path},title=sedna-render check::{github_text(text)}")
+            click.echo(
+                f"::error file={github_property(drift.path)},title=sedna-render check::{github_text(text)}"
+            )
         else:
             click.echo(f"{drift.kind:<12} {drift.path}: {_sentence(drift)}")
             if options["show_diff"]:
                 click.echo(checks.difference(plan, drift), nl=False)
     if options["report_form"] == "text":
-        differ = "1 file differs" if len(drifts) == 1 else f"{len(drifts)} files differ"
+        # The lock file has a drift for each of its lines.
+        files = len({drift.path for drift in drifts})
+        differ = "1 file differs" if files == 1 else f"{files} files differ"
         click.echo(f"{differ}; to mend: {mend}" if drifts else "up to date")
 
 
@@ -128,7 +132,9 @@ def _mend(options: dict[str, Any], drifts: list[Drift]) -> str:
     import shlex  # noqa: PLC0415 - only when something is to be mended
 
     kinds = {drift.kind for drift in drifts}
-    words = ["sedna-render", "render", *options["paths"]]
+    paths = list(options["paths"])
+    dashed = any(path.startswith("-") and path != "-" for path in paths)
+    words = ["sedna-render", "render", *([] if dashed else paths)]
     for name in ("config", "templates", "workload", "expose", "namespace", "layout"):
         if options[name]:
             words += [f"--{name}", options[name]]
@@ -142,5 +148,7 @@ def _mend(options: dict[str, Any], drifts: list[Drift]) -> str:
         words += ["-o", options["output"]]
     if plans.HAND_EDITED in kinds:
         words.append("--force")
+    if dashed:
+        words += ["--", *paths]
     command = shlex.join(words)
     return f"move the foreign files out of the way, then {command}" if plans.FOREIGN in kinds else command

@@ -51,6 +51,8 @@ def common(command: Command) -> Command:
 
 def request(options: dict[str, Any], output: str | None) -> Request:
     """What the options ask for. ``-`` as output is standard output, whatever the configuration says."""
+    if output == "":
+        raise click.UsageError("-o wants a folder, or - for standard output")
     return Request(
         paths=options["paths"] or (".",),
         config=options["config"],

@@ -89,8 +89,9 @@ def _to_stdout(repository: Repository, options: dict[str, Any]) -> int:
     _report(repository, options)
     if repository.has_errors:
         return ExitStatus.INPUT
-    sys.stdout.write("".join(pieces))
-    sys.stdout.flush()
+    # Bytes: manifests are UTF-8 whatever the terminal's encoding is.
+    sys.stdout.buffer.write("".join(pieces).encode())
+    sys.stdout.buffer.flush()
     return ExitStatus.FINE
 
 

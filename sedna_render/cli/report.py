@@ -95,7 +95,7 @@ def github_line(finding: Finding) -> str:
     if finding.location.line:
         place |= {"line": str(finding.location.line), "col": str(finding.location.column)}
     place["title"] = f"sedna-render {finding.rule}"
-    properties = ",".join(f"{key}={_github_property(value)}" for key, value in place.items())
+    properties = ",".join(f"{key}={github_property(value)}" for key, value in place.items())
     words = ": ".join(part for part in (finding.subject, finding.field, finding.message) if part)
     text = f"{words}. {finding.remedy}" if finding.remedy else words
     return f"::{level} {properties}::{github_text(text)}"
@@ -106,5 +106,6 @@ def github_text(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _github_property(text: str) -> str:
+def github_property(text: str) -> str:
+    """A text as a property of a workflow command."""
     return github_text(text).replace(":", "%3A").replace(",", "%2C")

@@ -29,6 +29,8 @@ _PRIVATE = frozenset(
         "parameters",
         "value",
         "httpHeaders",
+        "volumeAttributes",
+        "options",
     )
 )
 _SHOWN = 40

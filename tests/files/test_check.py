@@ -27,8 +27,14 @@ def file(name: str, text: str = "one\ntwo\n") -> OutputFile:
 def planned(
     *files: OutputFile, lock: str = "default/a 30001\ndefault/b 30002\n", folder: str = "./out"
 ) -> Plan:
+    path = Path("sedna-render.lock")
     target = Target(
-        folder, os.getcwd(), frozenset([os.getcwd()]), lock_path="sedna-render.lock", lock_text=lock
+        folder,
+        os.getcwd(),
+        frozenset([os.getcwd()]),
+        lock_path=str(path),
+        lock_text=lock,
+        lock_read=path.read_bytes() if path.exists() else None,
     )
     return plan.make(target, files)
 

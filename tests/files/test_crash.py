@@ -93,8 +93,9 @@ def planned(state: str) -> plan.Plan:
         for name, text in sorted(STATES[state].items())
     ]
     lock = "".join(f"default/{name} 30001\n" for name in STATES[state])
+    read = Path(LOCK).read_bytes() if os.path.exists(LOCK) else None
     target = Target("out", os.getcwd(), frozenset([os.getcwd()]), lock_path=LOCK, lock_text=lock)
-    return plan.make(target, files)
+    return plan.make(target._replace(lock_read=read), files)
 
 
 def render(state: str, system: write.System = os) -> None:

@@ -4,7 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,13 @@ def made(
 ) -> Plan:
     covers = frozenset(os.path.realpath(path) if path != "-" else "" for path in paths)
     target = Target(folder, os.getcwd(), covers)._replace(**more)  # type: ignore[arg-type]
+    if "lock_path" in more and "lock_read" not in more:
+        target = target._replace(lock_read=content_of(target.lock_path))
     return plan.make(target, sorted(files))
+
+
+def content_of(path: str) -> bytes | None:
+    return Path(path).read_bytes() if os.path.exists(path) else None
 
 
 def render(
@@ -425,6 +431,43 @@ def test_a_generated_file_that_became_a_link_is_not_replaced() -> None:
     assert refused(file("a", "new"), force=True) == [("foreign-file", "out/default.a.yaml")]
 
 
+def put_folder(path: Path) -> None:
+    path.mkdir()
+    Path(path, "a file").touch()
+
+
+def put_link(path: Path) -> None:
+    path.rename("elsewhere") if path.exists() else Path("elsewhere").touch()
+    path.symlink_to("../elsewhere")
+
+
+@pytest.mark.parametrize("name", [INDEX, plan.JOURNAL])
+@pytest.mark.parametrize(
+    "put",
+    [
+        pytest.param(put_folder, id="folder"),
+        pytest.param(os.mkfifo, id="pipe"),
+        pytest.param(put_link, id="link"),
+        pytest.param(lambda path: path.symlink_to("nowhere"), id="link to nowhere"),
+    ],
+)
+def test_what_is_no_file_in_place_of_the_index_is_refused_before_anything_is_written(
+    put: Callable[[Path], None], name: str
+) -> None:
+    os.mkdir("out")
+    put(Path("out", name))
+
+    assert refused(file("a"), force=True) == [("foreign-file", f"out/{name}")]
+    assert os.listdir("out") == [name]
+
+
+def test_the_index_that_became_a_link_is_refused() -> None:
+    render(file("a"))
+    put_link(Path("out", INDEX))
+
+    assert refused(file("a", "new")) == [("foreign-file", f"out/{INDEX}")]
+
+
 def test_a_damaged_index_refuses_everything() -> None:
     render(file("a"))
     with open(f"out/{INDEX}", "a", encoding="utf-8") as index:
@@ -571,3 +614,71 @@ def test_a_plan_that_another_run_made_stale_is_refused() -> None:
         write.apply(result)
 
     assert tree() == {"default.a.yaml": "newer"}
+
+
+LOCK: Mapping[str, Any] = {"lock_path": "in/sedna-render.lock", "lock_text": "default/a 30001\n"}
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile"),
+    [
+        pytest.param(None, b"default/b 30001\n", id="made"),
+        pytest.param(b"default/c 30002\n", b"default/b 30001\ndefault/c 30002\n", id="a line more"),
+        pytest.param(b"default/c 30002\n", None, id="removed"),
+        pytest.param(b"default/a 30001\n", b"default/a 30003\n", id="the file was right before"),
+    ],
+)
+def test_a_plan_made_of_numbers_that_another_run_has_changed_is_refused(
+    before: bytes | None, meanwhile: bytes | None
+) -> None:
+    put(LOCK["lock_path"], before)
+    result = made(file("a"), **LOCK)
+    put(LOCK["lock_path"], meanwhile)
+
+    with pytest.raises(WriteError, match=r"in/sedna-render\.lock: another run wrote it .* run again"):
+        write.apply(result)
+
+    assert content_of(LOCK["lock_path"]) == meanwhile
+    assert not os.path.exists("out")
+
+
+def put(path: str, content: bytes | None) -> None:
+    if content is not None:
+        Path(path).write_bytes(content)
+    elif os.path.exists(path):
+        os.unlink(path)
+
+
+def test_numbers_that_changed_between_their_reading_and_the_plan_are_seen_too() -> None:
+    put(LOCK["lock_path"], b"default/b 30001\n")
+
+    with pytest.raises(WriteError, match="another run"):
+        write.apply(made(file("a"), **LOCK, lock_read=None))
+
+
+@pytest.mark.parametrize(
+    ("held", "lock_text", "fine"),
+    [
+        pytest.param(fcntl.LOCK_EX, "default/a 30001\n", False, id="both write the lock file"),
+        pytest.param(fcntl.LOCK_EX, "", False, id="the other one writes it"),
+        pytest.param(fcntl.LOCK_SH, "default/a 30001\n", False, id="this one writes it"),
+        pytest.param(fcntl.LOCK_SH, "", True, id="neither writes it"),
+    ],
+)
+def test_two_runs_with_one_lock_file_are_refused_when_either_writes_it(
+    held: int, lock_text: str, fine: bool
+) -> None:
+    result = made(file("a"), lock_path="in/sedna-render.lock", lock_text=lock_text)
+    handle = os.open("in", os.O_RDONLY)
+    try:
+        fcntl.flock(handle, held)
+        if fine:
+            assert write.apply(result) == (1, 0)
+        else:
+            with pytest.raises(WriteError, match=r"in/sedna-render\.lock: another sedna-render"):
+                write.apply(result)
+    finally:
+        os.close(handle)
+
+    assert os.path.exists("out") == fine
+    assert set(os.listdir("in")) == {"a.yaml", "b.yaml"}

@@ -61,7 +61,7 @@ def test_the_wheel_holds_every_template_and_schema_and_nothing_else_of_the_repos
     assert templates | schemas <= names
     assert {"sedna_render/py.typed", "sedna_api/py.typed"} <= names
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == {"sedna_api", "sedna_render"}
+    assert tops == {"reconciler", "sedna_api", "sedna_render"}
 
 
 def test_it_renders_from_any_folder_what_the_working_tree_renders(installed: Path, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import sedna_render
+
 Render = Callable[..., Any]
 
 ADDRESS = {"cloudAddress": "192.0.2.1"}

@@ -54,11 +54,11 @@ CHAIN = "v0: &v0 [x]\n" + "".join(f"v{n}: &v{n} [*v{n - 1}]\n" for n in range(1,
             "image:foo\nb: c\n",
             "not-yaml",
             "1:1",
-            "write 'image: ' with a space",
+            "no space follows the colon",
             id="no space after a colon",
         ),
         pytest.param(
-            "a: 1\nimage:foo\nb: c\n", "not-yaml", "2:1", "write 'image: ' with a space", id="no space later"
+            "a: 1\nimage:foo\nb: c\n", "not-yaml", "2:1", "no space follows the colon", id="no space later"
         ),
         pytest.param('a: "x\nb: c\n', "not-yaml", "1:4", "close the quote", id="open quote"),
         pytest.param("a: 'it's'\n", "not-yaml", "1:8", "write '' for a quote", id="quote inside quotes"),
