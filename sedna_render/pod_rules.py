@@ -166,9 +166,11 @@ def _check_volumes(pod_spec: Mapping[str, Any], place: Place) -> None:
 
 
 def _check_workload(pod_spec: Mapping[str, Any], workload: str, place: Place) -> None:
-    policy = pod_spec.get("restartPolicy") or "Always"
+    policy = pod_spec.get("restartPolicy")
+    if policy not in pod_values.RESTART_POLICIES:
+        policy = "Always"  # what is none of them is told already
     if workload == DEPLOYMENT:
-        if policy != "Always" and policy in pod_values.RESTART_POLICIES:
+        if policy != "Always":
             place.error(
                 "restart-policy",
                 ("restartPolicy",),
@@ -182,7 +184,7 @@ def _check_workload(pod_spec: Mapping[str, Any], workload: str, place: Place) ->
                 "a Deployment refuses activeDeadlineSeconds",
                 "remove it, or use workload: Pod",
             )
-    elif policy != "Always" and policy in pod_values.RESTART_POLICIES:
+    elif policy != "Always":
         place.warning(
             "restart-policy",
             ("restartPolicy",),

@@ -39,6 +39,13 @@ def check_pod(pod_spec: Mapping[str, Any], place: Place) -> None:
         path: Path = ("tolerations", index)
         _check_word(toleration, "operator", _OPERATORS, path, place)
         _check_word(toleration, "effect", _EFFECTS, path, place)
+        exists = toleration.get("operator") == "Exists"
+        if not exists and not toleration.get("key"):
+            message = "a toleration without a key is one of every taint, for which operator must be Exists"
+            place.error("unsupported-value", path, message, "add operator: Exists, or the key of a taint")
+        if exists and toleration.get("value"):
+            message = "with operator Exists any value is tolerated"
+            place.error("unsupported-value", (*path, "value"), message, "remove the value, or write operator: Equal")
 
 
 def check_container(container: Mapping[str, Any], path: Path, place: Place) -> None:
@@ -131,7 +138,7 @@ def _check_env(env: Sequence[Mapping[str, Any]], path: Path, place: Place) -> No
         source = entry.get("valueFrom")
         if source is not None and (problem := _source_problem(entry.get("value"), source)):
             message, remedy = problem
-            place.error("invalid-env", (*path, index, "valueFrom"), f"{name} {message}", remedy)
+            place.error("invalid-env", (*path, index, "valueFrom"), f"{name or 'a variable'} {message}", remedy)
 
 
 def _source_problem(value: str | None, source: Mapping[str, Any]) -> tuple[str, str] | None:
