@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from sedna_api import KIND_SERVICE
 from sedna_render import (
     load,
+    lock_file,
     names,
-    node_ports,
     pipeline,
     plan,
     project,
     settings,
     template_files,
-    walk,
     yaml_reader,
 )
 from sedna_render.findings import ERROR, WARNING, Finding, Location
@@ -105,9 +104,9 @@ def read(request: Request) -> Repository:
     if usable:
         findings += _unused_configurations(inventory, found)
     covers = found.covers([*request.paths, *(source.name for source in sources)])
-    lock_path = _lock_path(found, output)
-    lock_read, recorded, problems = _read_lock(lock_path)
-    findings += [*problems, *_misplaced_lock(found, output, sources)]
+    lock_path = lock_file.path_of(found, output)
+    lock_read, recorded, problems = lock_file.read(lock_path)
+    findings += [*problems, *lock_file.misplaced(found, output, sources)]
     target = plan.Target(output, found.root, covers, found.is_anchored, lock_read=lock_read)
     gone = plan.gone_services(target, _service_keys(inventory)) if output and recorded else ()
     decisions = pipeline.decide(inventory, effective, recorded, gone)
@@ -186,13 +185,6 @@ def _no_service(inventory: Inventory, paths: Sequence[str]) -> Finding:
     )
 
 
-def _lock_path(found: Project, output: str) -> str:
-    """Beside the configuration, else in the output folder; "" when there is neither."""
-    if found.source is not None:
-        return os.path.join(os.path.dirname(found.source.name), node_ports.LOCK_FILE)
-    return os.path.join(output, node_ports.LOCK_FILE) if output else ""
-
-
 def _unused_configurations(inventory: Inventory, found: Project) -> list[Finding]:
     """Configurations below the paths that are not the one in force: whoever wrote them thinks otherwise."""
     used = os.path.realpath(found.source.name) if found.source is not None else ""
@@ -210,52 +202,3 @@ def _unused_configurations(inventory: Inventory, found: Project) -> list[Finding
         for document in inventory.configurations
         if os.path.realpath(document.source.name) != used
     ]
-
-
-def _misplaced_lock(found: Project, output: str, sources: Sequence[yaml_reader.Source]) -> list[Finding]:
-    """A lock file where an earlier configuration had it: without it every service would get a new number."""
-    lock_path = _lock_path(found, output)
-    if not lock_path or os.path.lexists(lock_path):
-        return []
-    folders = {*filter(None, [output]), *(os.path.dirname(source.name) for source in sources)}
-    places = {os.path.normpath(os.path.join(folder, node_ports.LOCK_FILE)) for folder in folders}
-    misplaced = sorted(place for place in places if os.path.lexists(place) and not _has_configuration(place))
-    if not misplaced:
-        return []
-    wanted = os.path.normpath(lock_path)
-    where = "beside the configuration" if found.is_anchored else "in the output folder"
-    message = "the NodePort numbers are recorded here, but the lock file belongs {}: {}"
-    message = message.format(where, walk.printable(wanted))
-    remedy = _move(misplaced[0], wanted) if len(misplaced) == 1 else _join(len(misplaced), wanted)
-    severity = ERROR if output else WARNING  # what is only shown loses no number
-    return [
-        Finding("misplaced-lock-file", severity, Location(walk.printable(place)), "", "", message, remedy)
-        for place in misplaced
-    ]
-
-
-def _has_configuration(lock_path: str) -> bool:
-    """Whether a configuration lies beside the lock file, which then is that one's: it is where it belongs."""
-    return os.path.lexists(os.path.join(os.path.dirname(lock_path), settings.FILE_NAME))
-
-
-def _move(place: str, wanted: str) -> str:
-    import shlex  # noqa: PLC0415 - only when a lock file is misplaced
-
-    folder = os.path.dirname(wanted) or "."
-    first = "" if os.path.isdir(folder) else f"mkdir -p {shlex.quote(folder)} && "
-    return walk.printable(f"move it: {first}git mv {shlex.quote(place)} {shlex.quote(wanted)}")
-
-
-def _join(number: int, wanted: str) -> str:
-    return f"join the lines of these {number} lock files into one, {walk.printable(wanted)}, and remove them"
-
-
-def _read_lock(path: str) -> tuple[bytes | None, dict[str, int], list[Finding]]:
-    """The lock file as it is, what it says, and what is wrong with it."""
-    if not path or not os.path.lexists(path):
-        return None, {}, []
-    source = load.read_file(path)
-    if isinstance(source, Finding):
-        return None, {}, [source]
-    return source.content, *node_ports.parse_lock(source.content.decode("utf-8", "replace"), path)
