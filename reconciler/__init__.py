@@ -1,0 +1,1 @@
+"""The status reconciler: watches pods, writes `.status` of JointInferenceServices, and nothing else."""
