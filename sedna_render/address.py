@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api.labels import ANNOTATION_PREFIX
-from sedna_render import settings as settings_module
+from sedna_render import hosts
 from sedna_render.object_checks import is_placeholder
 from sedna_render.settings import annotation_source
 
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from sedna_render.resources import Node, Service
     from sedna_render.settings import Settings
 
-PORTS = range(1, 65536)
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 EDGE_LABEL = "node-role.kubernetes.io/edge"
+_INTEGER = r"([+-]?)0*([0-9]{1,19})"
 _CLOUD_SPEC: Path = ("spec", "cloudWorker", "template", "spec")
 
 
@@ -31,7 +32,7 @@ class Address(NamedTuple):
     @property
     def in_url(self) -> str:
         """The host as it stands in a URL: an IPv6 address in brackets."""
-        return f"[{self.host}]" if settings_module.is_ipv6(self.host) else self.host
+        return f"[{self.host}]" if hosts.is_ipv6(self.host) else self.host
 
 
 def cloud_address(
@@ -50,7 +51,7 @@ def cloud_address(
         return Address(settings["cloudAddress"], lambda: f"cloudAddress, {settings.source('cloudAddress')}")
     if pinned:
         node = _node_called(pinned, nodes, by_label=not pod_spec.get("nodeName"))
-        if node and (address := node_address(node)):
+        if node and (address := node_address(node, findings)):
             return Address(address, lambda: f"Node {node.name}")
         _report_none(service, pinned, node, findings)
         return None
@@ -58,7 +59,7 @@ def cloud_address(
 
 
 def _annotated(service: Service, value: str, findings: list[Finding]) -> Address | None:
-    if problem := settings_module.address_problem(value):
+    if problem := hosts.address_problem(value):
         findings.append(
             service.origin.error(
                 "invalid-address", _annotation("cloud-address"), problem, "write an IP address or a host name"
@@ -82,8 +83,9 @@ def external_address(service: Service, port: int, findings: list[Finding]) -> tu
         )
         return None
     host, number = _split_port(value)
-    problem = settings_module.address_problem(host)
-    if number is not None and not _is_port(number):
+    # The edge node itself may be meant: a tunnel may end there.
+    problem = hosts.address_problem(host, loopback=True)
+    if number is not None and not hosts.is_port(number):
         problem = f'"{number}" is not a port (1 to 65535)'
     if problem:
         findings.append(
@@ -102,7 +104,7 @@ def _split_port(value: str) -> tuple[str, str | None]:
     """Host and port of ``host:port``, ``[v6]:port``, ``host`` or a bare IPv6 address."""
     if value.startswith("["):
         host, bracket, rest = value[1:].partition("]")
-        if not bracket or not settings_module.is_ipv6(host) or rest[:1] not in ("", ":"):
+        if not bracket or not hosts.is_ipv6(host) or rest[:1] not in ("", ":"):
             return value, None
         return host, rest[1:] if rest else None
     if value.count(":") == 1:
@@ -111,16 +113,22 @@ def _split_port(value: str) -> tuple[str, str | None]:
     return value, None
 
 
-def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and int(text[:6]) in PORTS
-
-
-def node_address(node: Node) -> str | None:
-    """A node's address: external before internal, IPv4 before IPv6, then the first."""
+def node_address(node: Node, findings: list[Finding]) -> str | None:
+    """A node's address: external before internal, IPv4 before IPv6, then the first; those that are none are told."""
     for kind in ("ExternalIP", "InternalIP"):
-        of_kind = [address for type_, address in node.addresses if type_ == kind]
+        of_kind = []
+        for type_, address, path in node.addresses:
+            if type_ != kind:
+                continue
+            if problem := hosts.address_problem(address):
+                remedy = f"give the Node as kubectl get node {node.name} -o yaml prints it"
+                findings.append(
+                    node.origin.warning("invalid-address", path, f"{problem}; it is not used", remedy)
+                )
+            else:
+                of_kind.append(address)
         if of_kind:
-            return min(of_kind, key=settings_module.is_ipv6)
+            return min(of_kind, key=hosts.is_ipv6)
     return None
 
 
@@ -148,7 +156,7 @@ def _first_match(
 ) -> Address | None:
     constrained = pod_spec.get("nodeSelector") or _required_terms(pod_spec)
     candidates = _matching(pod_spec, nodes.values()) if constrained else []
-    addressed = [(node, address) for node in candidates if (address := node_address(node))]
+    addressed = [(node, address) for node in candidates if (address := node_address(node, findings))]
     if not addressed:
         _report_none(service, "", None, findings)
         return None
@@ -209,11 +217,19 @@ def _expression_matches(expression: Mapping[str, Any], labels: Mapping[str, str]
         return value is not None
     if operator == "DoesNotExist":
         return value is None
-    try:
-        found, wanted = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
+    found, wanted = _int64(value), _int64(values[0] if len(values) == 1 else None)
+    if found is None or wanted is None:
         return False
     return found > wanted if operator == "Gt" else found < wanted
+
+
+def _int64(text: str | None) -> int | None:
+    """A number as Go's ParseInt reads it: decimal digits behind at most a sign, in 64 bits."""
+    found = re.fullmatch(_INTEGER, text or "")
+    if found is None:
+        return None
+    number = int(found[1] + found[2])
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def _report_none(service: Service, pinned: str, node: Node | None, findings: list[Finding]) -> None:

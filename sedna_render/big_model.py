@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sedna_render import address, names
-from sedna_render.settings import EDGE_MESH, NODE_PORT, is_ipv6
+from sedna_render.hosts import is_ipv6
+from sedna_render.settings import EDGE_MESH, NODE_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

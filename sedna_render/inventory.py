@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sedna_api import API_VERSION, KIND_MODEL, KIND_SERVICE
-from sedna_api.labels import ANNOTATION_PREFIX
-from sedna_render import kinds, names, schema
+from sedna_api.labels import ANNOTATION_PREFIX, S3_ENDPOINT, SECRET_S3_ENDPOINT
+from sedna_render import hosts, kinds, names, schema
 from sedna_render.findings import ERROR, Finding, field_text
 from sedna_render.object_checks import (
     escaped_controls,
@@ -281,20 +281,29 @@ class Inventory:
             remedy = "name a Secret: lower-case letters, digits, - and ."
             self.findings.append(origin.error("invalid-name", ("spec", "credentialName"), problem, remedy))
         filled = self._tell_placeholders(origin, [*owners(data), (("spec", "url"), url)])
+        self._check_endpoint(origin, S3_ENDPOINT, annotations.get("s3-endpoint") or "")
         if filled and not problem:
             model = Model(origin.namespace, origin.name, url, credential, annotations, origin)
             self.models[(model.namespace, model.name)] = model
 
+    def _check_endpoint(self, origin: Origin, annotation: str, endpoint: str) -> None:
+        # Whatever the scheme will be, what is wrong stays wrong.
+        for problem in hosts.endpoint_problems(hosts.with_scheme(endpoint, https=True)) if endpoint else ():
+            path: Path = ("metadata", "annotations", annotation)
+            report = origin.error if problem.severity == ERROR else origin.warning
+            self.findings.append(report(problem.rule, path, problem.message, problem.remedy))
+
     def take_node(self, origin: Origin, data: dict[str, Any]) -> None:
         """Take in a Node that the schema accepts."""
         status, spec = data.get("status") or {}, data.get("spec") or {}
-        addresses = tuple(
-            (entry["type"], entry["address"])
-            for entry in status.get("addresses") or []
+        addresses: tuple[tuple[str, str, Path], ...] = tuple(
+            (entry["type"], entry["address"], ("status", "addresses", index, "address"))
+            for index, entry in enumerate(status.get("addresses") or [])
             if entry.get("type") and entry.get("address")
         )
         labels = data["metadata"].get("labels") or {}
-        self.nodes[origin.name] = Node(origin.name, labels, addresses, bool(spec.get("unschedulable")))
+        unschedulable = bool(spec.get("unschedulable"))
+        self.nodes[origin.name] = Node(origin.name, labels, addresses, unschedulable, origin)
 
     def take_secret(self, origin: Origin, data: dict[str, Any]) -> None:
         """Take in a Secret's names; the values stay behind."""
@@ -312,13 +321,15 @@ class Inventory:
                         key=True,
                     )
                 )
-        self.secrets[(origin.namespace, origin.name)] = Secret(
+        secret = Secret(
             origin.namespace,
             origin.name,
-            annotations.get("s3-endpoint") or "",
+            annotations.get(SECRET_S3_ENDPOINT) or "",
             annotations.get("s3-usehttps") or "",
             keys,
         )
+        self._check_endpoint(origin, SECRET_S3_ENDPOINT, secret.s3_endpoint)
+        self.secrets[(origin.namespace, origin.name)] = secret
 
 
 _TAKERS: dict[str, Callable[[Inventory, Origin, dict[str, Any]], None]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sedna_api import KIND_MODEL, labels
-from sedna_render import model_mount, names, verify
+from sedna_render import hosts, model_mount, names, verify
 from sedna_render.object_checks import is_placeholder
 from sedna_render.worker import ModelPart, literal
 
@@ -183,15 +183,9 @@ def s3_endpoint(model: Model, world: World) -> str:
     settings = world.settings
     annotated = model.annotations.get("s3-endpoint")
     if annotated:
-        return _with_scheme(annotated, https=settings["s3UseHttps"])
+        return hosts.with_scheme(annotated, https=settings["s3UseHttps"])
     secret = world.inventory.secrets.get((model.namespace, model.credential_name))
     if secret is not None and secret.s3_endpoint:
         # Only the exact text "0" means http: so does Sedna's controller read it.
-        return _with_scheme(secret.s3_endpoint, https=secret.s3_use_https != "0")
-    return _with_scheme(settings["s3Endpoint"], https=settings["s3UseHttps"])
-
-
-def _with_scheme(endpoint: str, *, https: bool) -> str:
-    if not endpoint or "://" in endpoint:
-        return endpoint
-    return f"{'https' if https else 'http'}://{endpoint}"
+        return hosts.with_scheme(secret.s3_endpoint, https=secret.s3_use_https != "0")
+    return hosts.with_scheme(settings["s3Endpoint"], https=settings["s3UseHttps"])

@@ -78,13 +78,18 @@ def label_value(text: str) -> str | None:
 
 
 def label_key(text: str) -> str | None:
-    """What keeps text from being the key of a label or annotation (``prefix/name``), or None."""
+    """What keeps text from being the key of a label (``prefix/name``), or None."""
     prefix, slash, name = text.rpartition("/")
     if slash and (problem := dns_1123_subdomain(prefix)):
         return f"the part before the '/' {problem}"
     if not name:
         return "has no name after the '/'" if slash else "is empty"
     return label_value(name)
+
+
+def annotation_key(text: str) -> str | None:
+    """What keeps text from being the key of an annotation, or None: as a label's, with upper case in its prefix too."""
+    return label_key(text.lower())
 
 
 def _label_problem(text: str, forbidden: str, allowed: str, ends: str, longest: int) -> str | None:

@@ -25,6 +25,10 @@ _PLACEHOLDER = re.compile(r"\$[A-Za-z_]\w*|\$\{\w+\}|<[^<>]+>|\$\(.*\)", re.DOTA
 #: In an env value $(NAME) is Kubernetes' own; the others reach the program as they are.
 _SHELL_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{\w+\}")
 
+_CONTAINERS = ("initContainers", "containers")
+_STAND_INS = (*_CONTAINERS, "volumes")
+_UNKNOWN = "unknown"
+
 
 def is_placeholder(value: Any) -> bool:
     """Whether a text is one that a person was to replace: ``$EDGE_NODE``, ``<to be filled>``."""
@@ -86,7 +90,7 @@ def filled_in_fields(spec: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
 def _containers(spec: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     for worker in ("edgeWorker", "cloudWorker"):
         pod_spec = spec[worker]["template"].get("spec") or {}
-        for kind in ("initContainers", "containers"):
+        for kind in _CONTAINERS:
             for index, container in enumerate(pod_spec.get(kind) or []):
                 yield ("spec", worker, "template", "spec", kind, index), container
 
@@ -126,7 +130,22 @@ def _remove(data: Any, path: Path) -> None:
         except (KeyError, IndexError, TypeError):
             return
     with contextlib.suppress(KeyError, IndexError, TypeError):
-        del data[path[-1]]
+        if len(path) > 1 and path[-2] in _STAND_INS:
+            data[path[-1]] = _stand_in(data[path[-1]], *path[-2:])
+        elif path[-1] == "image" and path[-3] in _CONTAINERS:
+            data["image"] = _UNKNOWN
+        else:
+            del data[path[-1]]
+
+
+def _stand_in(item: Any, kind: str | int, index: str | int) -> dict[str, str]:
+    """What takes the place of a container or volume: without it others would be told that it is not there."""
+    given = item if isinstance(item, dict) else {}
+    name, image = given.get("name"), given.get("image")
+    stand_in = {"name": name if isinstance(name, str) else f"{kind}-{index}".lower()}
+    if kind in _CONTAINERS:
+        stand_in["image"] = image if isinstance(image, str) else _UNKNOWN
+    return stand_in
 
 
 def escaped_controls(origin: Origin, data: Any, path: Path) -> Iterator[Finding]:

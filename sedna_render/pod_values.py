@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from sedna_render.hosts import PORTS
 from sedna_render.inject import normalised
+from sedna_render.object_checks import is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +47,9 @@ def check_pod(pod_spec: Mapping[str, Any], place: Place) -> None:
             place.error("unsupported-value", path, message, "add operator: Exists, or the key of a taint")
         if exists and toleration.get("value"):
             message = "with operator Exists any value is tolerated"
-            place.error("unsupported-value", (*path, "value"), message, "remove the value, or write operator: Equal")
+            place.error(
+                "unsupported-value", (*path, "value"), message, "remove the value, or write operator: Equal"
+            )
 
 
 def check_container(container: Mapping[str, Any], path: Path, place: Place) -> None:
@@ -55,7 +59,7 @@ def check_container(container: Mapping[str, Any], path: Path, place: Place) -> N
         place.error(
             "image-missing", path, f'container "{name}" has no image', "add image: <repository>:<tag>"
         )
-    elif image.split() != [image]:
+    elif image.split() != [image] and not is_placeholder(image):
         message = f'the image of container "{name}" has a blank in it: no node can fetch it'
         place.error("invalid-image", (*path, "image"), message, "write <repository>:<tag>, without blanks")
     _check_word(container, "imagePullPolicy", _PULL_POLICIES, path, place)
@@ -83,7 +87,9 @@ def check_mounted_volumes(pod_spec: Mapping[str, Any], place: Place) -> None:
                     )
 
 
-def _check_word(holder: Mapping[str, Any], field: str, words: Sequence[str], path: Path, place: Place) -> None:
+def _check_word(
+    holder: Mapping[str, Any], field: str, words: Sequence[str], path: Path, place: Place
+) -> None:
     word = holder.get(field)
     if not word or word in words:
         return
@@ -102,7 +108,7 @@ def _check_ports(ports: Sequence[Mapping[str, Any]], path: Path, place: Place) -
         for field in ("containerPort", "hostPort"):
             number = port.get(field)
             # A hostPort of 0 is none.
-            if number is not None and not (0 < number < 65536 or (number == 0 and field == "hostPort")):
+            if number is not None and not (number in PORTS or (number == 0 and field == "hostPort")):
                 message = f"{number} is not a port (1 to 65535)"
                 place.error("invalid-port", (*path, index, field), message, "write a number from 1 to 65535")
         _check_word(port, "protocol", _PROTOCOLS, (*path, index), place)
@@ -138,7 +144,9 @@ def _check_env(env: Sequence[Mapping[str, Any]], path: Path, place: Place) -> No
         source = entry.get("valueFrom")
         if source is not None and (problem := _source_problem(entry.get("value"), source)):
             message, remedy = problem
-            place.error("invalid-env", (*path, index, "valueFrom"), f"{name or 'a variable'} {message}", remedy)
+            place.error(
+                "invalid-env", (*path, index, "valueFrom"), f"{name or 'a variable'} {message}", remedy
+            )
 
 
 def _source_problem(value: str | None, source: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -87,9 +87,10 @@ class Node(NamedTuple):
 
     name: str
     labels: dict[str, str]
-    #: (type, address) in the order of the Node's status.
-    addresses: tuple[tuple[str, str], ...]
+    #: (type, address, where it stands) in the order of the Node's status.
+    addresses: tuple[tuple[str, str, Path], ...]
     unschedulable: bool
+    origin: Origin
 
 
 class Secret(NamedTuple):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedna_api.labels import ANNOTATION_PREFIX
-from sedna_render import names, node_ports, schema
+from sedna_render import hosts, names, node_ports, schema
 from sedna_render.findings import ERROR, Finding, Location, field_text
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ CHOICES = {
     "expose": (NODE_PORT, EDGE_MESH, EXTERNAL),
     "layout": ("service", "object", "single"),
 }
+
+#: Annotations that mean something with one value of expose only.
+_ONLY_WITH = {"cloud-address": NODE_PORT, "node-port": NODE_PORT, "big-model-address": EXTERNAL}
 
 BIG_MODEL_PORT = 5000
 DEFAULTS: dict[str, Any] = {
@@ -135,12 +138,23 @@ def choices(service: Service, settings: Settings, findings: list[Finding]) -> Ch
             remedy = f"did you mean {near}?" if near else f"write one of: {', '.join(CHOICES[name])}"
             findings.append(_annotation_error(service, name, f'"{value}" is not a known {name}', remedy))
         chosen[name] = value
+    _check_unused(service, chosen["expose"], findings)
     port = _number(service, "big-model-port", "a port (1 to 65535)", range(1, 65536), findings)
     ports = settings.port_range
     number = _number(service, "node-port", f"a NodePort ({ports.start} to {ports.stop - 1})", ports, findings)
     if any(finding.is_error and finding.subject == service.origin.subject for finding in findings):
         return None
     return Choices(chosen["workload"], chosen["expose"], port or BIG_MODEL_PORT, number)
+
+
+def _check_unused(service: Service, expose: str, findings: list[Finding]) -> None:
+    for name in service.annotations:
+        wanted = _ONLY_WITH.get(name, expose)
+        if wanted != expose:
+            path = ("metadata", "annotations", ANNOTATION_PREFIX + name)
+            message = f"with expose: {expose} it decides nothing"
+            remedy = f"remove it, or use expose: {wanted}"
+            findings.append(service.origin.warning("annotation-unused", path, message, remedy, key=True))
 
 
 def _number(service: Service, name: str, what: str, allowed: range, findings: list[Finding]) -> int | None:
@@ -232,19 +246,49 @@ def _check(document: Document, given: Mapping[str, Any]) -> list[Finding]:
             _error(document, "invalid-name", ("namespace",), problem, "use lower-case letters, digits and -")
         )
     for path, address in _addresses(given):
-        if problem := address_problem(address):
+        if problem := hosts.address_problem(address):
             findings.append(
                 _error(document, "invalid-address", path, problem, "write an IP address or a host name")
             )
+    return [*findings, *_check_servers(document, given), *_check_metadata(document, given)]
+
+
+def _check_metadata(document: Document, given: Mapping[str, Any]) -> list[Finding]:
+    findings = []
     for name in ("labels", "annotations"):
         for key, value in given.get(name, {}).items():
-            problem = names.label_key(key)
-            if problem is None and name == "labels":
-                problem = names.label_value(value)
+            if name == "labels":
+                problem = names.label_key(key) or names.label_value(value)
+            else:
+                problem = names.annotation_key(key)
             if problem:
                 findings.append(
                     _error(document, "invalid-name", (name, key), problem, "see Kubernetes' label syntax")
                 )
+            elif key.startswith(ANNOTATION_PREFIX):
+                message = (
+                    f"{ANNOTATION_PREFIX} here decides nothing: it is read from services and Models only"
+                )
+                remedy = "set the key of the configuration, or annotate the service or Model"
+                findings.append(_error(document, "unknown-annotation", (name, key), message, remedy))
+    return findings
+
+
+def _check_servers(document: Document, given: Mapping[str, Any]) -> list[Finding]:
+    findings = []
+    https = given.get("s3UseHttps", DEFAULTS["s3UseHttps"])
+    urls = {
+        "lcServer": given.get("lcServer"),
+        "s3Endpoint": hosts.with_scheme(given.get("s3Endpoint", ""), https=https),
+    }
+    for name, url in urls.items():
+        for rule, severity, message, remedy in hosts.endpoint_problems(url) if url else ():
+            findings.append(Finding(rule, severity, document.locate((name,)), KIND, name, message, remedy))
+    image = given.get("storageInitializerImage", DEFAULTS["storageInitializerImage"])
+    if image.split() != [image]:
+        message = "the image has a blank in it" if image else "the image is empty"
+        remedy = "write <repository>:<tag>, or leave the key out"
+        findings.append(_error(document, "invalid-image", ("storageInitializerImage",), message, remedy))
     return findings
 
 
@@ -255,40 +299,6 @@ def _addresses(given: Mapping[str, Any]) -> list[tuple[Path, str]]:
     if given.get("cloudAddress"):
         found.append((("cloudAddress",), given["cloudAddress"]))
     return found
-
-
-def address_problem(address: str) -> str | None:
-    """What is wrong with an IP address or host name without a port; None when nothing is."""
-    if is_ip(address):
-        return None
-    if address.startswith("[") and address.endswith("]") and is_ip(address[1:-1]):
-        return f'"{address}" has brackets, which are put where they belong'
-    if "://" in address:
-        return f'"{address}" is a URL: only the host is wanted, without {address.partition("://")[0]}://'
-    if ":" in address:
-        return f'"{address}" holds a port, or is no IPv6 address'
-    problem = names.dns_1123_subdomain(address.lower())
-    if problem or address.replace(".", "").isdigit():
-        return f'"{address}" is neither an IP address nor a host name'
-    return None
-
-
-def is_ip(address: str) -> bool:
-    """Whether a text is an IPv4 or IPv6 address."""
-    if not address or not (address[0].isdigit() or ":" in address):
-        return False
-    import ipaddress  # noqa: PLC0415 - 4 ms that EdgeMesh users do not pay
-
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return getattr(parsed, "scope_id", None) is None
-
-
-def is_ipv6(address: str) -> bool:
-    """Whether an address that was checked is an IPv6 one."""
-    return ":" in address
 
 
 def _error(document: Document, rule: str, path: Path, message: str, remedy: str) -> Finding:

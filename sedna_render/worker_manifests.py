@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sedna_api import CLOUD, EDGE, labels
-from sedna_render import names, pod_rules, verify
+from sedna_render import names, verify, worker_rules
 from sedna_render.inject import cleaned, inject
 from sedna_render.settings import DEPLOYMENT, NODE_PORT, POD
 
@@ -36,51 +36,11 @@ def worker_manifests(worker: Worker, values: Mapping[str, Any], model: ModelPart
         parts.append(verify.part(worker.world.templates, "edge-autonomy.yaml", values))
     template = worker.spec["template"]
     pod_spec = inject(cleaned(template["spec"]), parts, worker.place)
-    _check_pod(worker, pod_spec)
     metadata = cleaned(template.get("metadata") or {})
-    if any(metadata.get(name) for name in ("labels", "annotations", "finalizers")):
-        worker.place.findings.append(
-            worker.service.origin.warning(
-                "template-metadata",
-                ("spec", f"{worker.type}Worker", "template", "metadata"),
-                "labels and annotations here are in what is rendered, but a cluster drops them from the service "
-                "itself (Sedna's CRD does not keep them)",
-                "nothing to do when the manifests are applied from git",
-            )
-        )
+    worker_rules.check(worker, pod_spec, metadata)
     if worker.choices.workload == POD:
         return [_pod(worker, pod_spec, metadata)]
     return _deployment(worker, pod_spec, metadata)
-
-
-def _check_pod(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
-    pod_rules.check_host_network(pod_spec, worker.place)
-    if worker.type == EDGE and pod_spec.get("hostNetwork") is False:
-        worker.place.warning(
-            "host-network-off",
-            ("hostNetwork",),
-            "the edge worker is not on its node's network: its reports to lcServer go nowhere if that "
-            "is the node itself",
-            "remove hostNetwork: false, or set lcServer in sedna-render.yaml to an address that the pod reaches",
-        )
-    if worker.type == EDGE and not (
-        pod_rules.node_of(pod_spec) or pod_spec.get("nodeSelector") or pod_spec.get("affinity")
-    ):
-        worker.place.warning(
-            "edge-not-pinned",
-            (),
-            "nothing says on which node the edge worker runs: the scheduler may put it anywhere, into the cloud too",
-            "add nodeSelector (kubernetes.io/hostname: <edge node>) or nodeName to the template's spec",
-        )
-    if worker.spec.get("hpa") and worker.choices.workload == POD:
-        worker.place.findings.append(
-            worker.service.origin.warning(
-                "hpa-on-pod",
-                ("spec", f"{worker.type}Worker", "hpa"),
-                "an autoscaler cannot scale a bare Pod: hpa is not rendered",
-                "use workload: Deployment, or remove hpa",
-            )
-        )
 
 
 def _pod(worker: Worker, pod_spec: Mapping[str, Any], metadata: Mapping[str, Any]) -> Manifest:

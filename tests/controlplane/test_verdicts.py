@@ -113,6 +113,91 @@ VERDICTS = [
     Verdict(
         "mount-path-clash-user", "edge", ACCEPTED, ACCEPTED, "one of the two volumes is hidden by the other"
     ),
+    Verdict(
+        "mount-without-volume",
+        "edge",
+        'volumeMounts[0].name: Not found: "output"',
+        'volumeMounts[0].name: Not found: "output"',
+    ),
+    Verdict(
+        "mount-path-empty",
+        "edge",
+        "volumeMounts[0].mountPath: Required value",
+        "volumeMounts[0].mountPath: Required value",
+    ),
+    Verdict(
+        "port-range",
+        "edge",
+        "containerPort: Invalid value: 80800: must be between 1 and 65535, inclusive",
+        "containerPort: Invalid value: 80800: must be between 1 and 65535, inclusive",
+    ),
+    Verdict("port-zero", "edge", "containerPort: Required value", "containerPort: Required value"),
+    Verdict(
+        "port-protocol", "edge", 'protocol: Unsupported value: "tcp"', 'protocol: Unsupported value: "tcp"'
+    ),
+    Verdict("port-name", "edge", "must be no more than 15 characters", "must be no more than 15 characters"),
+    Verdict(
+        "port-name-twice",
+        "edge",
+        'ports[1].name: Duplicate value: "http"',
+        'ports[1].name: Duplicate value: "http"',
+    ),
+    Verdict("env-name-empty", "edge", "env[0].name: Required value", "env[0].name: Required value"),
+    Verdict(
+        "env-name-equals",
+        "edge",
+        "printable ASCII characters other than '='",
+        "printable ASCII characters other than '='",
+    ),
+    Verdict(
+        "env-value-and-source",
+        "edge",
+        "may not be specified when `value` is not empty",
+        "may not be specified when `value` is not empty",
+    ),
+    Verdict(
+        "env-without-source",
+        "edge",
+        'valueFrom: Invalid value: "": must specify one of',
+        'valueFrom: Invalid value: "": must specify one of',
+    ),
+    Verdict(
+        "env-two-sources",
+        "edge",
+        "may not have more than one field specified at a time",
+        "may not have more than one field specified at a time",
+    ),
+    Verdict(
+        "restart-policy-case",
+        "edge",
+        'restartPolicy: Unsupported value: "always"',
+        'restartPolicy: Unsupported value: "always"',
+    ),
+    Verdict(
+        "dns-policy-unknown",
+        "edge",
+        'dnsPolicy: Unsupported value: "ClusterFirstHostNet"',
+        'dnsPolicy: Unsupported value: "ClusterFirstHostNet"',
+    ),
+    Verdict(
+        "image-pull-policy-case",
+        "edge",
+        'imagePullPolicy: Unsupported value: "ifnotpresent"',
+        'imagePullPolicy: Unsupported value: "ifnotpresent"',
+    ),
+    Verdict(
+        "toleration-effect-case",
+        "edge",
+        'effect: Unsupported value: "noSchedule"',
+        'effect: Unsupported value: "noSchedule"',
+    ),
+    Verdict(
+        "toleration-without-key",
+        "edge",
+        "operator must be Exists when `key` is empty",
+        "operator must be Exists when `key` is empty",
+    ),
+    Verdict("image-blank", "edge", ACCEPTED, ACCEPTED, "no node can fetch it"),
     Verdict("wrong-type-null-quantity", "edge", ACCEPTED, ACCEPTED, "the limit becomes 0"),
 ]
 
@@ -213,6 +298,70 @@ def test_two_pods_that_want_one_port_of_a_node_are_accepted_and_one_never_runs(
         return next((one["message"] for one in conditions if one.get("reason") == "Unschedulable"), None)
 
     assert "didn't have free ports for the requested pod ports" in wait_until(refused, "the scheduler's no")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        pytest.param(
+            {"labels": {"owner": "team vision"}}, "a valid label must be", id="template-label-value"
+        ),
+        pytest.param(
+            {"annotations": {"example.com/owner/team": "vision"}},
+            "a valid label key must consist of",
+            id="template-annotation-key",
+        ),
+        pytest.param(
+            {"annotations": {"Example.com/Owner": "vision"}}, ACCEPTED, id="upper-case-in-an-annotation"
+        ),
+        pytest.param({"finalizers": ["keep"]}, "nor is it fully qualified", id="template-finalizer"),
+        pytest.param({"finalizers": ["orphan"]}, ACCEPTED, id="a-finalizer-of-kubernetes"),
+    ],
+)
+def test_names_in_the_metadata_of_a_pod_are_judged_as_by_the_renderer(
+    control_plane: ControlPlane, metadata: Object, said: str
+) -> None:
+    manifest = pod({"containers": [{"name": "little", "image": "little:1"}]})
+    manifest["metadata"].update(metadata)
+
+    answer = create(control_plane, manifest)
+
+    assert (answer.status >= 400) == (said != ACCEPTED), answer.message
+    assert said in answer.message
+
+
+@pytest.mark.parametrize(
+    ("scaler", "said"),
+    [
+        pytest.param({"maxReplicas": 0}, "maxReplicas: Required value", id="hpa-max-replicas"),
+        pytest.param(
+            {"minReplicas": 4, "maxReplicas": 3},
+            "greater than or equal to `minReplicas`",
+            id="hpa-min-over-max",
+        ),
+        pytest.param(
+            {"minReplicas": 0, "maxReplicas": 3},
+            "must be greater than or equal to 1",
+            id="hpa-min-replicas-zero",
+        ),
+        pytest.param({"minReplicas": 3, "maxReplicas": 3}, ACCEPTED, id="the-same"),
+    ],
+)
+def test_the_numbers_of_an_autoscaler_are_judged_as_by_the_renderer(
+    control_plane: ControlPlane, scaler: Object, said: str
+) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "tried"}
+    manifest = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "tried", "namespace": "default"},
+        "spec": {"scaleTargetRef": target, **scaler},
+    }
+
+    answer = create(control_plane, manifest)
+
+    assert (answer.status >= 400) == (said != ACCEPTED), answer.message
+    assert said in answer.message
 
 
 @pytest.mark.parametrize(

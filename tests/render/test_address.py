@@ -159,6 +159,8 @@ NODES: dict[str, Mapping[str, str]] = {
             3,
             id="Lt-and-Gt",
         ),
+        pytest.param(affinity(term(expression("memory", "Gt", "+0008"))), 2, id="Gt-sign-and-zeros"),
+        pytest.param(affinity(term(expression("memory", "Gt", "-9223372036854775808"))), 1, id="Gt-least"),
         pytest.param(
             affinity(term(expression("pool", "In", "none")), term(expression("gpu", "Exists"))),
             3,
@@ -198,6 +200,10 @@ def test_the_first_matching_node_by_name_gives_the_address(
     [
         pytest.param(affinity(term(expression("memory", "Gt", "1000"))), id="Gt-none"),
         pytest.param(affinity(term(expression("pool", "Gt", "1"))), id="Gt-of-text"),
+        pytest.param(affinity(term(expression("memory", "Gt", "1_0"))), id="Gt-of-an-underscore"),
+        pytest.param(affinity(term(expression("memory", "Gt", " 8"))), id="Gt-of-a-blank"),
+        pytest.param(affinity(term(expression("memory", "Lt", "٩٩"))), id="Lt-of-other-digits"),
+        pytest.param(affinity(term(expression("memory", "Lt", "9223372036854775808"))), id="Lt-over-64-bits"),
         pytest.param(affinity({}), id="an-empty-term-matches-nothing"),
         pytest.param(
             affinity(term(expression("gpu", "Exists"), expression("gpu", "DoesNotExist"))), id="contradiction"
@@ -316,6 +322,13 @@ def test_an_external_address_has_many_forms(value: str, host: str, port: str, re
         "1.2.3",
         "big.example.com:80:90",
         "a" * 300,
+        "a" * 64 + ".example.com",
+        "\u212aelvin.example.com",
+        "big.example.com:08443",
+        "big.example.com:100000",
+        "0.0.0.0:80",
+        "[::]:80",
+        "239.1.2.3",
     ],
 )
 def test_an_external_address_that_is_none_is_refused(value: str, render: Render) -> None:
@@ -326,13 +339,39 @@ def test_an_external_address_that_is_none_is_refused(value: str, render: Render)
 
 
 @pytest.mark.parametrize(
-    "value", ["", "192.0.2.1:80", "http://192.0.2.1", "[2001:db8::1]", "192.0.2.300", "a_b"]
+    "value",
+    [
+        *("", "192.0.2.1:80", "http://192.0.2.1", "[2001:db8::1]", "192.0.2.300", "a_b"),
+        *("0.0.0.0", "::", "127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"),  # noqa: S104
+        *("224.0.0.1", "ff02::1", "255.255.255.255", "fe80::1", "a" * 64 + ".example.com"),
+    ],
 )
 def test_a_cloud_address_that_is_none_is_refused_wherever_it_stands(value: str, render: Render) -> None:
     assert render(annotations={"cloud-address": value}, config={}).errors == ["invalid-address"]
     if value:
         assert "invalid-address" in render(config={"cloudAddress": value}).errors
     assert "invalid-address" in render(config={"nodeAddresses": {"cloud-1": value}}).errors
+
+
+@pytest.mark.parametrize("value", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"])
+def test_an_external_address_may_be_a_tunnel_on_the_edge_node(value: str, render: Render) -> None:
+    got = render(annotations={"expose": "External", "big-model-address": value}, config={})
+
+    assert got.env("edge")["BIG_MODEL_PORT"] == "8080"
+
+
+@pytest.mark.parametrize("bad", ["::", "127.0.0.1", "fe80::1", "192.0.2.300", "http://192.0.2.1"])
+def test_an_address_of_a_node_that_is_none_is_passed_over(bad: str, render: Render, make: Any) -> None:
+    only = render(config={}, objects=[make.node("cloud-1", f"InternalIP={bad}")])
+    among_others = render(
+        config={}, objects=[make.node("cloud-1", f"ExternalIP={bad}", "InternalIP=192.0.2.7")]
+    )
+
+    assert only.errors == ["no-cloud-address"]
+    assert only.finding("invalid-address")["severity"] == "warning"
+    assert among_others.env("edge")["BIG_MODEL_IP"] == "192.0.2.7"
+    found = among_others.finding("invalid-address")
+    assert found["field"] == "status.addresses[0].address"
 
 
 def test_edgemesh_needs_no_address(render: Render) -> None:
