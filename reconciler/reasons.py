@@ -210,7 +210,9 @@ SERVICE_REASONS: Final = {
 #: Reasons of events alone.
 NOT_JUDGED: Final = "StatusNotJudged"
 CONTESTED: Final = "StatusContested"
+REFUSED: Final = "StatusRefused"
 EVENT_REASONS: Final = {
     NOT_JUDGED: "Sedna's controller wrote this status, and no pod carries this service's labels: nothing is written",
     CONTESTED: "another controller keeps changing this status: from now on it is written rarely",
+    REFUSED: "the API server refused the status: nothing is written until the service or its pods change",
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.decide import NOTHING_SEEN, Clock, Decision, decide
 from reconciler.events import Note
+from reconciler.reasons import REFUSED
 from reconciler.writer import Result
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class Reconciler:
         parts = self._parts
         parts.metrics.terminal()
         log.error("the status was refused", extra={"service": "/".join(key), "answer": outcome.message})
-        parts.recorder.record(service, Note("Warning", "StatusRefused", outcome.message))
+        parts.recorder.record(service, Note("Warning", REFUSED, outcome.message))
         parts.queue.forget(key)
         return Ended.ERROR
 

@@ -187,11 +187,11 @@ class Reflector:
                 self._take(decode_event(line, self.collection.kind))
                 if self._stopping.is_set() or self._time.monotonic() > deadline:
                     break
-        except UnreachableError:
+        except UnreachableError as problem:
             # Cut, or silent. What had come was told, and the next watch goes on from there.
             if events == 0 or self._stopping.is_set():
                 raise
-            log.info("%s: the watch was cut", self.collection)
+            log.info("%s: the watch was cut: %s", self.collection, problem)
         except TooLongError as problem:
             raise self._garbled(str(problem)) from problem
         finally:

@@ -113,6 +113,8 @@ class StatusWriter:
         outcome = self._patch(service, body, {"dryRun": "All"})
         if outcome.service is not None:
             return "observedGeneration" in outcome.service.status
+        if outcome.result not in (Result.REFUSED, Result.GONE, Result.NOT_LEADING):
+            log.warning("no status is written before the schema is known: %s", outcome.message)
         # A schema so strict that it refuses the field does not keep it.
         return False if outcome.result is Result.REFUSED else None
 
