@@ -14,20 +14,22 @@ if TYPE_CHECKING:
     from sedna_render.findings import Finding, Path
     from sedna_render.resources import Origin
 
-#: The contract between Sedna's library and its controller: the user's own value would break the service.
-CONTRACT_ENV = frozenset(
-    {
+#: What the library cannot do without, by the template that gives it.
+CONTRACT = {
+    "worker.cloud.yaml": ("NAMESPACE", "SERVICE_NAME", "WORKER_NAME", "MODEL_URL", "BIG_MODEL_BIND_PORT"),
+    "worker.edge.yaml": (
         "NAMESPACE",
         "SERVICE_NAME",
         "WORKER_NAME",
         "MODEL_URL",
-        "BIG_MODEL_BIND_PORT",
         "BIG_MODEL_IP",
         "BIG_MODEL_PORT",
         "HEM_NAME",
         "HEM_PARAMETERS",
-    }
-)
+    ),
+}
+#: The contract between Sedna's library and its controller: the user's own value would break the service.
+CONTRACT_ENV = frozenset(name for names in CONTRACT.values() for name in names)
 #: Fields of a worker template (worker.*.yaml, model.*.yaml, edge-autonomy.yaml).
 PART_FIELDS = ("spec", "env", "initContainers", "volumes", "volumeMounts")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sedna_render import schema
 from sedna_render.findings import ERROR, InputError
-from sedna_render.inject import PART_FIELDS
+from sedna_render.inject import CONTRACT, PART_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from sedna_render.findings import Path
     from sedna_render.manifests import Manifest
     from sedna_render.templates import Filled, Templates
-
-#: What the library cannot do without, by the template that gives it.
-CONTRACT = {
-    "worker.cloud.yaml": ("NAMESPACE", "SERVICE_NAME", "WORKER_NAME", "MODEL_URL", "BIG_MODEL_BIND_PORT"),
-    "worker.edge.yaml": (
-        "NAMESPACE",
-        "SERVICE_NAME",
-        "WORKER_NAME",
-        "MODEL_URL",
-        "BIG_MODEL_IP",
-        "BIG_MODEL_PORT",
-        "HEM_NAME",
-        "HEM_PARAMETERS",
-    ),
-}
 
 
 def part(templates: Templates, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:

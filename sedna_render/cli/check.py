@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from sedna_render import check as checks
 from sedna_render import output as texts
 from sedna_render import plan as plans
 from sedna_render import repository as repositories
+from sedna_render.cli.collector import no_collecting
 from sedna_render.cli.exit_status import ExitStatus
 from sedna_render.cli.options import common, request
 from sedna_render.cli.render import make_plan
@@ -57,16 +57,11 @@ Examples:
 @click.option("--diff", "show_diff", is_flag=True, help="Show what differs in each file.")
 def command(**options: Any) -> int:
     """Parse, render, compare, report."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collecting():
         repository = repositories.read(request(options, options["output"]))
         if not repository.output or options["output"] == "-":
             raise click.UsageError("check compares a folder: give -o DIR, or output in sedna-render.yaml")
         return _check(repository, options)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _check(repository: Repository, options: dict[str, Any]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from sedna_render import (
 from sedna_render import (
     repository as repositories,
 )
+from sedna_render.cli.collector import no_collecting
 from sedna_render.cli.exit_status import ExitStatus
 from sedna_render.cli.options import common, request
 from sedna_render.cli.progress import progress
@@ -68,17 +68,11 @@ Examples:
 @click.option("-v", "--verbose", is_flag=True, help="Say what was passed over.")
 def command(**options: Any) -> int:
     """Parse, render, write, report."""
-    # Everything lives until the process ends: looking for garbage among it costs a sixth of the run.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collecting():
         repository = repositories.read(request(options, options["output"]))
         if options["explain"] is not None:
             return _explain(repository, options["explain"], options)
         return _to_folder(repository, options) if repository.output else _to_stdout(repository, options)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _to_stdout(repository: Repository, options: dict[str, Any]) -> int:
