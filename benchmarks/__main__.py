@@ -129,7 +129,7 @@ def kustomize(plan: Plan) -> Section:
             "`sedna-render render`": Command(sedna_render("render", inputs, "-o", fresh), fresh=fresh),
             "`kubectl kustomize`": Command([_kubectl(), "kustomize", made], stdout=result),
         },
-        1,
+        min(plan.repeat, 3),
         warm_up=False,
     )
     _peers("equal", output, result, str(plan.kustomize))
