@@ -43,7 +43,7 @@ def cloud_address(
     if annotation is not None:
         return _annotated(service, annotation, findings)
     pod_spec = service.spec["cloudWorker"]["template"].get("spec") or {}
-    pinned = _pinned(pod_spec)
+    pinned = node_of(pod_spec)
     if pinned and pinned in settings["nodeAddresses"]:
         found = settings["nodeAddresses"][pinned]
         return Address(found, lambda: f"nodeAddresses[{pinned}], {settings.source('nodeAddresses')}")
@@ -132,8 +132,8 @@ def node_address(node: Node, findings: list[Finding]) -> str | None:
     return None
 
 
-def _pinned(pod_spec: Mapping[str, Any]) -> str:
-    """The node that the cloud worker is bound to, or ""."""
+def node_of(pod_spec: Mapping[str, Any]) -> str:
+    """The node that a pod is bound to, "" when the scheduler chooses."""
     selector = pod_spec.get("nodeSelector") or {}
     return pod_spec.get("nodeName") or selector.get(HOSTNAME_LABEL) or ""
 

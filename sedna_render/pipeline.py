@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sedna_api import CLOUD
 from sedna_api.labels import NODE_PORT as NODE_PORT_ANNOTATION
 from sedna_api.labels import WORKER_TYPE
-from sedna_render import joint_inference, node_ports, pod_rules
+from sedna_render import address, joint_inference, node_ports, pod_rules
 from sedna_render.findings import Finding, InputError, field_text
 from sedna_render.manifests import RenderedService
 from sedna_render.settings import DEPLOYMENT, NODE_PORT, POD, choices
@@ -108,7 +108,7 @@ class _NodePorts:
         found = []
         for manifest in manifests:
             spec = _pod_spec(manifest)
-            node = pod_rules.node_of(spec)
+            node = address.node_of(spec)
             worker = manifest["metadata"].get("labels", {}).get(WORKER_TYPE, "")
             for claim in _claims(manifests, spec, worker) if node else ():
                 owners = self._owners.setdefault((node, claim.port, claim.protocol), [])

@@ -77,12 +77,6 @@ class Claim(NamedTuple):
     path: Path
 
 
-def node_of(pod_spec: Mapping[str, Any]) -> str:
-    """The node that a pod is bound to, "" when the scheduler chooses."""
-    selector = pod_spec.get("nodeSelector") or {}
-    return pod_spec.get("nodeName") or selector.get("kubernetes.io/hostname") or ""
-
-
 def host_ports(pod_spec: Mapping[str, Any]) -> Iterator[Claim]:
     """The ports of its node that a pod takes while it runs."""
     on_node = bool(pod_spec.get("hostNetwork"))

@@ -48,6 +48,11 @@ class Worker(NamedTuple):
         """What selects this worker's pods and nothing else."""
         return {labels.SERVICE_NAME: self.service.name, labels.WORKER_TYPE: self.type}
 
+    def warn(self, rule: str, path: Path, message: str, remedy: str) -> None:
+        """Report a warning about a field of the worker, beside its pod template."""
+        worker_path = ("spec", f"{self.type}Worker", *path)
+        self.place.findings.append(self.service.origin.warning(rule, worker_path, message, remedy))
+
     def report(self, rule: str, path: Path, message: str, remedy: str) -> None:
         """Report an error about a field of the worker, beside its pod template."""
         worker_path = ("spec", f"{self.type}Worker", *path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sedna_api import EDGE
-from sedna_render import names, pod_rules, pod_values
+from sedna_render import address, names, pod_rules, pod_values
 from sedna_render.settings import POD
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _check_edge(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
             "is the node itself",
             "remove hostNetwork: false, or set lcServer in sedna-render.yaml to an address that the pod reaches",
         )
-    if not (pod_rules.node_of(pod_spec) or pod_spec.get("nodeSelector") or pod_spec.get("affinity")):
+    if not (address.node_of(pod_spec) or pod_spec.get("nodeSelector") or pod_spec.get("affinity")):
         worker.place.warning(
             "edge-not-pinned",
             (),
@@ -53,8 +53,7 @@ def _check_metadata(worker: Worker, metadata: Mapping[str, Any]) -> None:
         remedy = "write it as example.com/name" if path[0] == "finalizers" else "see Kubernetes' label syntax"
         worker.report("invalid-name", ("template", "metadata", *path), problem, remedy)
     if any(metadata.get(name) for name in ("labels", "annotations", "finalizers")):
-        _warn(
-            worker,
+        worker.warn(
             "template-metadata",
             ("template", "metadata"),
             "labels and annotations here are in what is rendered, but a cluster drops them from the service "
@@ -82,7 +81,7 @@ def _check_hpa(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
     hpa = worker.spec["hpa"]
     if worker.choices.workload == POD:
         message = "an autoscaler cannot scale a bare Pod: hpa is not rendered"
-        _warn(worker, "hpa-on-pod", ("hpa",), message, "use workload: Deployment, or remove hpa")
+        worker.warn("hpa-on-pod", ("hpa",), message, "use workload: Deployment, or remove hpa")
         return
     least, most = hpa.get("minReplicas"), hpa["maxReplicas"]
     if most < 1:
@@ -94,10 +93,9 @@ def _check_hpa(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
         worker.report(
             "hpa-replicas", ("hpa", "minReplicas"), message, "raise maxReplicas, or lower minReplicas"
         )
-    node = pod_rules.node_of(pod_spec)
+    node = address.node_of(pod_spec)
     if node and most > 1 and pod_spec.get("hostNetwork"):
-        _warn(
-            worker,
+        worker.warn(
             "hpa-with-host-network",
             ("hpa", "maxReplicas"),
             f"up to {most} pods would share the network of node {node}: two that listen on one port never both run",
@@ -108,8 +106,3 @@ def _check_hpa(worker: Worker, pod_spec: Mapping[str, Any]) -> None:
 def _may_rest(hpa: Mapping[str, Any]) -> bool:
     """Whether its metrics tell something while no pod runs: only then may it scale to none, behind a feature gate."""
     return any(metric.get("type") in ("Object", "External") for metric in hpa.get("metrics") or ())
-
-
-def _warn(worker: Worker, rule: str, path: Path, message: str, remedy: str) -> None:
-    where = ("spec", f"{worker.type}Worker", *path)
-    worker.place.findings.append(worker.service.origin.warning(rule, where, message, remedy))
