@@ -6,14 +6,14 @@ What is wrong with an object becomes findings; what is usable of it is kept, so 
 from __future__ import annotations
 
 import functools
-import json
 from typing import TYPE_CHECKING, Any
 
 from sedna_api import API_VERSION, KIND_MODEL, KIND_SERVICE
-from sedna_api.labels import ANNOTATION_PREFIX, S3_ENDPOINT, SECRET_S3_ENDPOINT
+from sedna_api.labels import ANNOTATION_PREFIX, S3_ENDPOINT, SECRET_S3_ENDPOINT, SECRET_S3_USE_HTTPS
 from sedna_render import hosts, kinds, names, schema
 from sedna_render.findings import ERROR, Finding, field_text
 from sedna_render.object_checks import (
+    as_finding,
     escaped_controls,
     filled_in_fields,
     owners,
@@ -164,7 +164,9 @@ class Inventory:
             self.findings.append(origin.error(kind.rule, (kind.field,), kind.message, kind.remedy))
             return
         violations = _CHECKS[kind](data)
-        self.findings.extend(_finding(origin, data, violation) for violation in violations)
+        self.findings.extend(
+            as_finding(document, origin.subject, data, violation) for violation in violations
+        )
         self.has_service = self.has_service or kind == KIND_SERVICE
         if kind in kinds.SEDNA_KINDS:
             self._check_names(origin, has_name=_has_name(data))
@@ -325,7 +327,7 @@ class Inventory:
             origin.namespace,
             origin.name,
             annotations.get(SECRET_S3_ENDPOINT) or "",
-            annotations.get("s3-usehttps") or "",
+            annotations.get(SECRET_S3_USE_HTTPS) or "",
             keys,
         )
         self._check_endpoint(origin, SECRET_S3_ENDPOINT, secret.s3_endpoint)
@@ -349,35 +351,6 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], list[schema.Violation]]] = {
 def _has_name(data: Mapping[str, Any]) -> bool:
     metadata = data.get("metadata")
     return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
-
-
-def _finding(origin: Origin, data: Mapping[str, Any], violation: schema.Violation) -> Finding:
-    message, remedy = violation.message, violation.remedy
-    read = _number_at(data, violation.path) if violation.rule == "wrong-type" else ""
-    if read and json.dumps(read) in remedy:
-        # 1.10 is read as 1.1: in quotes it has to be what somebody wrote.
-        written = origin.document.written(violation.path) or read
-        remedy = remedy.replace(json.dumps(read), json.dumps(written))
-        message = message.replace(f"the number {read} ", f"the number {written} ")
-    return Finding(
-        violation.rule,
-        violation.severity,
-        origin.locate(violation.path, key=violation.at_key),
-        origin.subject,
-        field_text(violation.path),
-        message,
-        remedy,
-    )
-
-
-def _number_at(data: Any, path: Path) -> str:
-    """The number at a path as Python writes it; "" when there is none."""
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return ""
-    return repr(data) if type(data) in (int, float) else ""
 
 
 def _looks_like(data: Mapping[str, Any]) -> str:

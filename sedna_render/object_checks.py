@@ -6,15 +6,19 @@ Pure.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from typing import TYPE_CHECKING, Any
+
+from sedna_render.findings import Finding, field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sedna_render.findings import Finding, Path
+    from sedna_render.findings import Path
     from sedna_render.resources import Origin
     from sedna_render.schema import Violation
+    from sedna_render.yaml_reader import Document
 
 #: Characters of a value that a message quotes at most.
 LONGEST_QUOTE = 60
@@ -28,6 +32,31 @@ _SHELL_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{\w+\}")
 _CONTAINERS = ("initContainers", "containers")
 _STAND_INS = (*_CONTAINERS, "volumes")
 _UNKNOWN = "unknown"
+
+
+def as_finding(document: Document, subject: str, data: Any, violation: Violation) -> Finding:
+    """A departure from the schema as a finding about the object, or the configuration, that the data is."""
+    message, remedy = violation.message, violation.remedy
+    read = _number_at(data, violation.path) if violation.rule == "wrong-type" else ""
+    if read and json.dumps(read) in remedy:
+        # 1.10 is read as 1.1: in quotes it has to be what somebody wrote.
+        written = document.written(violation.path) or read
+        remedy = remedy.replace(json.dumps(read), json.dumps(written))
+        message = message.replace(f"the number {read} ", f"the number {written} ")
+    place = document.locate(violation.path, key=violation.at_key)
+    return Finding(
+        violation.rule, violation.severity, place, subject, field_text(violation.path), message, remedy
+    )
+
+
+def _number_at(data: Any, path: Path) -> str:
+    """The number at a path as Python writes it; "" when there is none."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return repr(data) if type(data) in (int, float) else ""
 
 
 def is_placeholder(value: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sedna_api.labels import ANNOTATION_PREFIX
 from sedna_render import hosts, names, node_ports, schema
 from sedna_render.findings import ERROR, Finding, Location, field_text
+from sedna_render.object_checks import as_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -205,18 +206,7 @@ def from_document(document: Document) -> tuple[Settings, list[Finding]]:
             )
         ]
     violations = schema.check_config(data)
-    findings = [
-        Finding(
-            violation.rule,
-            violation.severity,
-            document.locate(violation.path, key=violation.at_key),
-            KIND,
-            field_text(violation.path),
-            violation.message,
-            violation.remedy,
-        )
-        for violation in violations
-    ]
+    findings = [as_finding(document, KIND, data, violation) for violation in violations]
     bad = {violation.path[0] for violation in violations if violation.path}
     given = {
         name: value

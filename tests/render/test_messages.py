@@ -206,3 +206,13 @@ def test_a_reader_that_goes_away_is_exit_3(site: Path) -> None:
     # The reader may be gone before or after the few lines are written.
     assert result.returncode in (ExitStatus.DRIFT, ExitStatus.SYSTEM)
     assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("written", ["1.10", "0777"])
+def test_the_quoted_form_in_the_configuration_is_what_was_written_too(written: str, site: Path) -> None:
+    edit(site / "sedna-render.yaml", "cloudAddress: 192.0.2.10", f"cloudAddress: {written}")
+
+    result = render()
+
+    assert result.return_value == ExitStatus.INPUT
+    assert f'write cloudAddress: "{written}"' in result.stderr
